@@ -103,20 +103,21 @@ struct found {
     struct obb_record *record;
 };
 
-/* The entries of a group. If it names boxes, each entry begins with its target, unless the names
- * are a column. */
+/* The entries of a group. If it names boxes, each entry begins with its target, unless the entries
+ * are puts in columns. */
 struct entries {
     const void *first;
     size_t count, size;
-    const obb_str *names;      /* or NULL */
-    bool new;                  /* no box of these names can be there: nothing is looked up */
-    struct found found[AHEAD]; /* of entries i / AHEAD * AHEAD and so on */
+    const obb_put_columns *columns; /* or NULL */
+    bool new;                       /* no box of these names can be there: nothing is looked up */
+    struct found found[AHEAD];      /* of entries i / AHEAD * AHEAD and so on */
+    obb_box boxes[AHEAD];           /* likewise, of puts in columns */
 };
 
 static obb_target target_at(const struct entries *entries, size_t i)
 {
-    if (entries->names != NULL)
-        return (obb_target){.name = entries->names[i]};
+    if (entries->columns != NULL)
+        return (obb_target){.name = entries->columns->names[i]};
     const obb_target *entry = (const void *)((const char *)entries->first + i * entries->size);
     return *entry;
 }
@@ -130,7 +131,8 @@ static struct found look_up(const struct obb_apply *apply, const obb_target *tar
                           .record = obb_record_find(apply->scene, target->name, hash)};
 }
 
-/* If entry i begins a round, looks up all entries of the round. */
+/* If entry i begins a round, looks up all entries of the round, and makes the boxes of puts in
+ * columns. */
 static void look_ahead(const struct obb_apply *apply, struct entries *entries, size_t i)
 {
     if (i % AHEAD != 0)
@@ -142,6 +144,8 @@ static void look_ahead(const struct obb_apply *apply, struct entries *entries, s
     const struct obb_hash_table *names = &apply->scene->names;
     const size_t count = entries->count - i < AHEAD ? entries->count - i : AHEAD;
     struct found *found = entries->found;
+    if (entries->columns != NULL)
+        entries->columns->make_boxes(entries->columns->maker, i, count, entries->boxes);
     for (size_t k = 0; k < count; k++) {
         const obb_target target = target_at(entries, i + k);
         found[k].hash = target.has_id ? 0 : obb_record_hash(apply->scene, target.name);
@@ -668,10 +672,13 @@ static obb_status put_pose(struct obb_apply *apply, size_t i, const obb_put *put
     return mount_box(apply, version, rig, &frame, &local);
 }
 
-static obb_status apply_put(struct obb_apply *apply, size_t i, const struct found *found)
+static obb_status apply_put(struct obb_apply *apply, size_t i, const struct entries *entries)
 {
+    const struct found *found = &entries->found[i % AHEAD];
     obb_put scratch;
-    const obb_put *put = obb_edit_put(apply->edit, i, &scratch);
+    const obb_put *put = obb_edit_put_without_box(apply->edit, i, &scratch);
+    if (put == &scratch)
+        scratch.box = entries->boxes[i % AHEAD];
     obb_status st = check_put(put);
     if (st != OBB_OK)
         return st;
@@ -848,8 +855,10 @@ static obb_status apply_merge(struct obb_apply *apply, size_t i, const struct fo
     return OBB_OK;
 }
 
-static obb_status apply_entry(struct obb_apply *apply, const struct found *found, obb_fault *fault)
+static obb_status apply_entry(struct obb_apply *apply, const struct entries *entries,
+                              obb_fault *fault)
 {
+    const struct found *found = &entries->found[fault->index % AHEAD];
     switch (fault->group) {
     case OBB_GROUP_REMOVE:
         return apply_remove(apply, found);
@@ -858,7 +867,7 @@ static obb_status apply_entry(struct obb_apply *apply, const struct found *found
     case OBB_GROUP_FRAMES:
         return pose_frame(apply, &apply->edit->frames[fault->index]);
     case OBB_GROUP_PUT:
-        return apply_put(apply, fault->index, found);
+        return apply_put(apply, fault->index, entries);
     case OBB_GROUP_POSE:
         return apply_pose(apply, fault->index, found);
     case OBB_GROUP_TRANSFORM:
@@ -885,21 +894,21 @@ static bool names_boxes(obb_group group)
 static obb_status apply_groups(struct obb_apply *apply, obb_fault *fault)
 {
     const obb_edit *edit = apply->edit;
-    const obb_str *names =
-        edit->puts == NULL && edit->put_count > 0 ? edit->put_columns->names : NULL;
+    const obb_put_columns *columns =
+        edit->puts == NULL && edit->put_count > 0 ? edit->put_columns : NULL;
     const struct {
         obb_group group;
         struct group_entries {
             const void *first;
             size_t count, size;
-            const obb_str *names;
+            const obb_put_columns *columns;
         } entries;
     } groups[] = {
         {OBB_GROUP_REMOVE, {edit->removes, edit->remove_count, sizeof *edit->removes, NULL}},
         {OBB_GROUP_REMOVE_FRAMES,
          {edit->remove_frames, edit->remove_frame_count, sizeof *edit->remove_frames, NULL}},
         {OBB_GROUP_FRAMES, {edit->frames, edit->frame_count, sizeof *edit->frames, NULL}},
-        {OBB_GROUP_PUT, {edit->puts, edit->put_count, sizeof *edit->puts, names}},
+        {OBB_GROUP_PUT, {edit->puts, edit->put_count, sizeof *edit->puts, columns}},
         {OBB_GROUP_POSE, {edit->poses, edit->pose_count, sizeof *edit->poses, NULL}},
         {OBB_GROUP_TRANSFORM,
          {edit->transforms, edit->transform_count, sizeof *edit->transforms, NULL}},
@@ -907,17 +916,18 @@ static obb_status apply_groups(struct obb_apply *apply, obb_fault *fault)
     };
     for (size_t g = 0; g < sizeof groups / sizeof groups[0]; g++) {
         const struct group_entries *of = &groups[g].entries;
-        struct entries entries = {.first = of->first,
-                                  .count = of->count,
-                                  .size = of->size,
-                                  .names = of->names,
-                                  .new = groups[g].group == OBB_GROUP_PUT && edit->puts_differ &&
-                                         apply->scene->names.count == 0};
+        struct entries entries; /* `found` and `boxes` are written round by round */
+        entries.first = of->first;
+        entries.count = of->count;
+        entries.size = of->size;
+        entries.columns = of->columns;
+        entries.new =
+            groups[g].group == OBB_GROUP_PUT && edit->puts_differ && apply->scene->names.count == 0;
         *fault = (obb_fault){.group = groups[g].group};
         for (; fault->index < entries.count; fault->index++) {
             if (names_boxes(fault->group))
                 look_ahead(apply, &entries, fault->index);
-            const obb_status st = apply_entry(apply, &entries.found[fault->index % AHEAD], fault);
+            const obb_status st = apply_entry(apply, &entries, fault);
             if (st != OBB_OK)
                 return st;
         }

@@ -2,12 +2,19 @@
 
 const obb_put *obb_edit_put(const obb_edit *edit, size_t i, obb_put *scratch)
 {
+    const obb_put *put = obb_edit_put_without_box(edit, i, scratch);
+    if (put == scratch)
+        edit->put_columns->make_boxes(edit->put_columns->maker, i, 1, &scratch->box);
+    return put;
+}
+
+const obb_put *obb_edit_put_without_box(const obb_edit *edit, size_t i, obb_put *scratch)
+{
     if (edit->puts != NULL)
         return &edit->puts[i];
     const obb_put_columns *columns = edit->put_columns;
     *scratch = columns->rest;
     scratch->target.name = columns->names[i];
-    scratch->box = columns->boxes[i];
     if (columns->frames != NULL)
         scratch->frame = columns->frames[i];
     obb_attributes *attributes = &scratch->attributes;

@@ -41,12 +41,17 @@ typedef struct obb_put {
     double since; /* of a box that was exported with a ttl; an edit ignores it */
 } obb_put;
 
+/* Makes the boxes of the puts `first` to `first` + `count` - 1, canonical, from box_forms.h. Each
+ * call makes the same ones. Any thread. */
+typedef void obb_put_make_boxes(const void *maker, size_t first, size_t count, obb_box *out);
+
 /* Puts in columns, which take less memory than a list of them. Put i is `rest`, except for its
  * name, its box, and the members of which there is a column. */
 typedef struct obb_put_columns {
     obb_put rest; /* its parts are OBB_PUT_ALL */
     const obb_str *names;
-    const obb_box *boxes;
+    obb_put_make_boxes *make_boxes; /* so the boxes stand nowhere but in what the caller has */
+    const void *maker;
     /* NULL: as `rest` has it. */
     const obb_str *entities, *frames;
     const uint32_t *categories, *masks;
@@ -167,6 +172,9 @@ typedef struct obb_edit {
 
 /* Returns put i, of a list or of columns. *scratch holds a put of columns. */
 const obb_put *obb_edit_put(const obb_edit *edit, size_t i, obb_put *scratch);
+
+/* As obb_edit_put, but the box of a put of columns is not made: it is not to be read. */
+const obb_put *obb_edit_put_without_box(const obb_edit *edit, size_t i, obb_put *scratch);
 
 /* Returns the number of entries of boxes and frames, without merges. */
 static inline size_t obb_edit_entries(const obb_edit *edit)

@@ -97,7 +97,7 @@ size_t obb_edit_bytes(const struct obb_scene *scene, const obb_edit *edit)
     obb_str entity = {.length = 0}; /* boxes of one entity mostly follow each other */
     for (size_t i = 0; i < edit->put_count; i++) {
         obb_put scratch;
-        const obb_put *put = obb_edit_put(edit, i, &scratch);
+        const obb_put *put = obb_edit_put_without_box(edit, i, &scratch);
         if (put->frame.length > 0)
             bytes += MOUNT_BYTES;
         if ((put->parts & OBB_PUT_TTL) != 0 && put->attributes.has_ttl)

@@ -220,7 +220,7 @@ static obb_status touched_by_edit(const struct obb_view *below, const obb_edit *
     if (edit->put_count > 0)
         out->pose_ids = NULL; /* a name may now be that of a new box */
     for (size_t i = 0; i < edit->put_count; i++)
-        touch(out, below, &obb_edit_put(edit, i, &put)->target, 1, 0, NULL);
+        touch(out, below, &obb_edit_put_without_box(edit, i, &put)->target, 1, 0, NULL);
     touch(out, below, edit->poses, edit->pose_count, sizeof *edit->poses, out->pose_ids);
     touch(out, below, edit->transforms, edit->transform_count, sizeof *edit->transforms, NULL);
     if (below->info.frames > 0 && moved > 0) {
@@ -245,8 +245,8 @@ static obb_status touched_by_edit(const struct obb_view *below, const obb_edit *
     for (size_t i = 0; i < edit->frame_count; i++)
         out->frames[count++] = edit->frames[i].target.name;
     for (size_t i = 0; i < edit->put_count; i++)
-        if (obb_edit_put(edit, i, &put)->frame.length > 0)
-            out->frames[count++] = obb_edit_put(edit, i, &put)->frame;
+        if (obb_edit_put_without_box(edit, i, &put)->frame.length > 0)
+            out->frames[count++] = obb_edit_put_without_box(edit, i, &put)->frame;
     add_frames_of_boxes(out, below, count);
     return OBB_OK;
 }

@@ -106,7 +106,7 @@ static void point_at_entry(struct wire_pointer *pointer, obb_status status, cons
         if (form->put_columns) {
             point_at_put_row(pointer, status, edit, i);
         } else {
-            point_at_target(pointer, "put", &obb_edit_put(edit, i, &put)->target);
+            point_at_target(pointer, "put", &obb_edit_put_without_box(edit, i, &put)->target);
             if (status == OBB_NO_FRAME)
                 wire_pointer_key(pointer, obb_str_of("frame"));
         }
@@ -148,7 +148,7 @@ static const obb_target *target_of(const obb_fault *fault, const obb_edit *edit,
     case OBB_GROUP_FRAMES:
         return &edit->frames[i].target;
     case OBB_GROUP_PUT:
-        return &obb_edit_put(edit, i, scratch)->target;
+        return &obb_edit_put_without_box(edit, i, scratch)->target;
     case OBB_GROUP_POSE:
         return &edit->poses[i].target;
     case OBB_GROUP_TRANSFORM:
@@ -186,8 +186,9 @@ static wire_problem problem_of_no_frame(const obb_fault *fault, const obb_edit *
     const size_t i = fault->index;
     obb_put put;
     return wire_problem_of_name(OBB_NO_FRAME,
-                                fault->group == OBB_GROUP_PUT ? obb_edit_put(edit, i, &put)->frame
-                                                              : edit->remove_frames[i],
+                                fault->group == OBB_GROUP_PUT
+                                    ? obb_edit_put_without_box(edit, i, &put)->frame
+                                    : edit->remove_frames[i],
                                 arena);
 }
 

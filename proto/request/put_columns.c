@@ -7,6 +7,7 @@
 #include "proto/request/value.h"
 
 #include <math.h>
+#include <string.h>
 
 enum column_field {
     NAMES,
@@ -75,51 +76,71 @@ bool wire_is_put_columns(struct wire_cursor *c)
 /* A block of rows as doubles: the type of a column is looked up once a block. Columns that were not
  * sent have their defaults here. */
 #define ROWS 32
+struct poses {
+    double centers[ROWS * 3], half_extents[ROWS * 3], rotations[ROWS * 4], angles[ROWS];
+};
 struct rows {
     size_t first;
-    double centers[ROWS * 3], half_extents[ROWS * 3], rotations[ROWS * 4], angles[ROWS];
+    struct poses poses;
     double category[ROWS], mask[ROWS], group[ROWS], ttl[ROWS];
 };
 
+static void begin_poses(struct poses *poses, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        for (size_t k = 0; k < 4; k++)
+            poses->rotations[i * 4 + k] = k == 3 ? 1.0 : 0.0;
+        poses->angles[i] = 0.0;
+    }
+}
+
 static void begin_rows(struct rows *rows)
 {
+    begin_poses(&rows->poses, ROWS);
     for (size_t i = 0; i < ROWS; i++) {
-        for (size_t k = 0; k < 4; k++)
-            rows->rotations[i * 4 + k] = k == 3 ? 1.0 : 0.0;
-        rows->angles[i] = 0.0;
         rows->category[i] = 1.0;
         rows->mask[i] = (double)UINT32_MAX;
         rows->group[i] = 0.0;
     }
 }
 
+static void get_numbers(const struct wire_columns *columns, int field, size_t first, size_t count,
+                        double *out)
+{
+    if (wire_columns_has(columns, field))
+        wire_columns_numbers(columns, field, first, count, out);
+}
+
+static void get_poses(const struct wire_columns *columns, size_t first, size_t count,
+                      struct poses *poses)
+{
+    get_numbers(columns, CENTERS, first, count, poses->centers);
+    get_numbers(columns, HALF_EXTENTS, first, count, poses->half_extents);
+    get_numbers(columns, ROTATIONS, first, count, poses->rotations);
+    get_numbers(columns, ANGLES, first, count, poses->angles);
+}
+
 static void get_rows(const struct wire_columns *columns, size_t first, size_t count,
                      struct rows *rows)
 {
-    double *const places[COLUMN_FIELDS] = {
-        [CENTERS] = rows->centers,     [HALF_EXTENTS] = rows->half_extents,
-        [ROTATIONS] = rows->rotations, [ANGLES] = rows->angles,
-        [CATEGORY] = rows->category,   [MASK] = rows->mask,
-        [GROUP] = rows->group,         [TTL] = rows->ttl,
-    };
     rows->first = first;
-    for (int field = 0; field < COLUMN_FIELDS; field++)
-        if (places[field] != NULL && wire_columns_has(columns, field))
-            wire_columns_numbers(columns, field, first, count, places[field]);
+    get_poses(columns, first, count, &rows->poses);
+    get_numbers(columns, CATEGORY, first, count, rows->category);
+    get_numbers(columns, MASK, first, count, rows->mask);
+    get_numbers(columns, GROUP, first, count, rows->group);
+    get_numbers(columns, TTL, first, count, rows->ttl);
 }
 
 /* Checks a vector of row i. */
-static bool take_vector(const struct wire_columns *columns, int field, wire_range range, size_t i,
-                        const double *v, obb_vec3 *out)
+static bool check_vector(const struct wire_columns *columns, int field, wire_range range, size_t i,
+                         const double *v)
 {
-    const size_t dimensions = (size_t)columns->dimensions;
-    for (size_t k = 0; k < dimensions; k++) {
+    for (size_t k = 0; k < (size_t)columns->dimensions; k++) {
         const obb_status status = wire_range_check(range, v[k]);
         if (status != OBB_OK)
             return wire_columns_fail(columns, field, i, k, (wire_cause)status,
                                      wire_limits[range].rule);
     }
-    *out = (obb_vec3){v[0], v[1], dimensions == 3 ? v[2] : 0.0};
     return true;
 }
 
@@ -159,12 +180,46 @@ static bool read_attributes(const struct wire_columns *columns, const struct row
 /* The columns of core while they are made. */
 struct making {
     obb_put_columns *columns;
-    obb_box *boxes;
+    struct maker *maker;
     uint32_t *categories, *masks; /* NULL: all rows have the same */
     int32_t *groups;
     double *ttls;
     bool varied; /* the attributes are not the same in all rows */
 };
+
+/* Makes the boxes of sound rows. They are not kept: a list of them is as large as the body. */
+struct maker {
+    struct wire_columns columns;
+    uint64_t *normalised; /* a bit a row: the rotation was not of unit length as it came */
+};
+
+static obb_vec3 vector_of(const double *v, size_t dimensions)
+{
+    return (obb_vec3){v[0], v[1], dimensions == 3 ? v[2] : 0.0};
+}
+
+static obb_quat rotation_of(const double *q) { return (obb_quat){q[0], q[1], q[2], q[3]}; }
+
+/* obb_put_make_boxes. All checks were made when the rows were read. */
+static void make_boxes(const void *context, size_t first, size_t count, obb_box *out)
+{
+    const struct maker *maker = context;
+    const size_t dimensions = (size_t)maker->columns.dimensions;
+    struct poses poses;
+    begin_poses(&poses, count < ROWS ? count : ROWS);
+    for (size_t i = 0; i < count; i++) {
+        const size_t row = i % ROWS, all = first + i;
+        if (row == 0)
+            get_poses(&maker->columns, all, count - i < ROWS ? count - i : ROWS, &poses);
+        out[i] =
+            (obb_box){.center = vector_of(&poses.centers[row * dimensions], dimensions),
+                      .half_extents = vector_of(&poses.half_extents[row * dimensions], dimensions),
+                      .rotation = rotation_of(&poses.rotations[row * 4]),
+                      .angle = poses.angles[row]};
+        if ((maker->normalised[all / 64] >> all % 64 & 1) != 0)
+            (void)obb_quat_normalise(out[i].rotation, &out[i].rotation);
+    }
+}
 
 /* Returns whether the column has a value for each row. */
 static bool varies(const struct wire_columns *columns, int field)
@@ -176,10 +231,12 @@ static bool varies(const struct wire_columns *columns, int field)
 static bool begin_making(const struct wire_columns *columns, size_t count, struct making *m)
 {
     struct obb_arena *arena = columns->object.c->arena;
+    const size_t words = count / 64 + 1;
     obb_put_columns *out = obb_arena_alloc(arena, 1, sizeof *out);
-    *m = (struct making){.columns = out};
-    m->boxes = obb_arena_alloc(arena, count, sizeof *m->boxes);
-    bool good = out != NULL && m->boxes != NULL;
+    struct maker *maker = obb_arena_alloc(arena, 1, sizeof *maker);
+    uint64_t *normalised = obb_arena_alloc(arena, words, sizeof *normalised);
+    *m = (struct making){.columns = out, .maker = maker};
+    bool good = out != NULL && maker != NULL && normalised != NULL;
     if (varies(columns, CATEGORY))
         good = good && (m->categories = obb_arena_alloc(arena, count, sizeof *m->categories));
     if (varies(columns, MASK))
@@ -190,11 +247,14 @@ static bool begin_making(const struct wire_columns *columns, size_t count, struc
         good = good && (m->ttls = obb_arena_alloc(arena, count, sizeof *m->ttls));
     if (!good)
         return false;
+    memset(normalised, 0, words * sizeof *normalised);
+    *maker = (struct maker){.columns = *columns, .normalised = normalised};
     m->varied = m->categories != NULL || m->masks != NULL || m->groups != NULL || m->ttls != NULL;
     *out = (obb_put_columns){
         .rest = {.parts = OBB_PUT_ALL},
         .names = columns->data[NAMES].names,
-        .boxes = m->boxes,
+        .make_boxes = make_boxes,
+        .maker = maker,
         .entities = varies(columns, ENTITIES) ? columns->data[ENTITIES].names : NULL,
         .frames = varies(columns, FRAMES) ? columns->data[FRAMES].names : NULL,
         .categories = m->categories,
@@ -230,27 +290,34 @@ static bool make_attributes(const struct wire_columns *columns, const struct row
     return true;
 }
 
+/* Checks the pose of row i, which is row `row` of `poses`. */
+static bool check_pose(const struct wire_columns *columns, const struct poses *poses, size_t row,
+                       size_t i, struct maker *maker)
+{
+    const size_t dimensions = (size_t)columns->dimensions;
+    if (!check_vector(columns, CENTERS, WIRE_COORDINATE, i, &poses->centers[row * dimensions]) ||
+        !check_vector(columns, HALF_EXTENTS, WIRE_HALF_EXTENT, i,
+                      &poses->half_extents[row * dimensions]))
+        return false;
+    if (wire_range_check(WIRE_ANY, poses->angles[row]) != OBB_OK)
+        return wire_columns_fail(columns, ANGLES, i, 0, WIRE_OBB_BAD_NUMBER,
+                                 wire_limits[WIRE_ANY].rule);
+    const double *q = &poses->rotations[row * 4];
+    obb_quat unit;
+    const obb_status status = obb_quat_normalise(rotation_of(q), &unit);
+    if (status != OBB_OK)
+        return wire_columns_fail_quaternion(columns, ROTATIONS, i, q, status);
+    if (memcmp(&unit, q, sizeof unit) != 0)
+        maker->normalised[i / 64] |= (uint64_t)1 << i % 64;
+    return true;
+}
+
 /* Makes the put of row i, which is in the block `rows`. */
 static bool make_put(const struct wire_columns *columns, const struct rows *rows, size_t i,
                      struct making *m)
 {
-    const size_t row = i - rows->first, dimensions = (size_t)columns->dimensions;
-    obb_vec3 center = {0}, half_extents = {0};
-    if (!take_vector(columns, CENTERS, WIRE_COORDINATE, i, &rows->centers[row * dimensions],
-                     &center) ||
-        !take_vector(columns, HALF_EXTENTS, WIRE_HALF_EXTENT, i,
-                     &rows->half_extents[row * dimensions], &half_extents))
-        return false;
-    if (wire_range_check(WIRE_ANY, rows->angles[row]) != OBB_OK)
-        return wire_columns_fail(columns, ANGLES, i, 0, WIRE_OBB_BAD_NUMBER,
-                                 wire_limits[WIRE_ANY].rule);
-    const double *q = &rows->rotations[row * 4];
-    const obb_status status =
-        obb_box_from_pose(center, half_extents, (obb_quat){q[0], q[1], q[2], q[3]},
-                          rows->angles[row], columns->dimensions, &m->boxes[i]);
-    if (status != OBB_OK)
-        return wire_columns_fail_quaternion(columns, ROTATIONS, i, q, status);
-    return make_attributes(columns, rows, i, m);
+    return check_pose(columns, &rows->poses, i - rows->first, i, m->maker) &&
+           make_attributes(columns, rows, i, m);
 }
 
 /* ---- The object ------------------------------------------------------------------------------ */

@@ -22,6 +22,13 @@ struct forms {
     obb_put_columns columns;
 };
 
+/* obb_put_make_boxes */
+static void copy_boxes(const void *maker, size_t first, size_t count, obb_box *out)
+{
+    const obb_box *boxes = maker;
+    memcpy(out, boxes + first, count * sizeof *out);
+}
+
 static void make_forms(struct forms *f, test_rng *rng, unsigned columnar)
 {
     memset(f, 0, sizeof *f);
@@ -61,7 +68,8 @@ static void make_forms(struct forms *f, test_rng *rng, unsigned columnar)
     f->columns = (obb_put_columns){
         .rest = f->list[0],
         .names = f->name_column,
-        .boxes = f->boxes,
+        .make_boxes = copy_boxes,
+        .maker = f->boxes,
         .entities = (columnar & 1) != 0 ? f->entity_column : NULL,
         .frames = (columnar & 2) != 0 ? f->frame_column : NULL,
         .categories = (columnar & 4) != 0 ? f->categories : NULL,

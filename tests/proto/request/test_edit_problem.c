@@ -41,9 +41,8 @@ START_TEST(the_fault_of_a_commit_points_at_its_entry)
     asking.queries = tagged;
     asking.query_count = 3;
     const obb_str names[] = {obb_str_of("a"), obb_str_of("b")}, *frames = names;
-    const obb_box boxes[2] = {{.center = {0}}};
-    const obb_put_columns one_frame = {.rest = {.frame = names[0]}, .names = names, .boxes = boxes},
-                          many_frames = {.names = names, .boxes = boxes, .frames = frames};
+    const obb_put_columns one_frame = {.rest = {.frame = names[0]}, .names = names},
+                          many_frames = {.names = names, .frames = frames};
     wire_commit by_names = commit, by_ids = commit, by_header = commit, framed = commit,
                 framed_each = commit;
     framed.form.put_columns = framed_each.form.put_columns = true;

@@ -289,9 +289,12 @@ static char *random_puts(int form, uint64_t seed, size_t *out_length)
             else
                 (void)fputs(comma, columns[i]);
             const size_t entity = test_below(&rng, 20);
+            const bool unit = i == 3 && entity < 10; /* a rotation that is kept as it came */
             if (i == 4)
                 (void)fprintf(columns[i], entity < 10 ? "\"e%zu\"" : "null", entity);
-            for (int k = 0; k < widths[i]; k++)
+            if (unit)
+                (void)fputs("0.6,0,-0.8,0", columns[i]);
+            for (int k = 0; k < widths[i] && !unit; k++)
                 (void)fprintf(columns[i], i >= 5 ? "%s%.0f" : "%s%.17g", k > 0 ? "," : "",
                               i >= 5 ? (double)test_below(&rng, 1000)
                                      : test_uniform(&rng, i == 2 ? 0.0 : -50.0, 50.0));
@@ -310,6 +313,46 @@ static char *random_puts(int form, uint64_t seed, size_t *out_length)
     (void)fclose(f);
     return text;
 }
+
+START_TEST(columns_make_the_boxes_of_the_puts_by_name_in_rounds_of_any_size)
+{
+    size_t kept = 0, normalised = 0;
+    char *texts[FORMS];
+    wire_commit commits[FORMS];
+    for (int form = 0; form < FORMS; form++) {
+        size_t length;
+        texts[form] = random_puts(form, 20261123, &length);
+        const wire_body body = {.bytes = texts[form], .length = length, .media = WIRE_JSON};
+        commits[form] = commit_of(&body, 3);
+    }
+    const size_t count = commits[MAP].edit.put_count;
+    const obb_put_columns *columns = commits[COLUMNS].edit.put_columns;
+    const obb_put *puts = commits[MAP].edit.puts;
+    ck_assert_uint_eq(commits[COLUMNS].edit.put_count, count);
+    for (size_t size = 1; size <= count; size = size * 3 - 1 + (size == 1)) {
+        static obb_box boxes[1000];
+        for (size_t first = 0; first < count; first += size) {
+            const size_t n = count - first < size ? count - first : size;
+            columns->make_boxes(columns->maker, first, n, boxes);
+            for (size_t i = 0; i < n; i++)
+                ck_assert_msg(obb_box_same_bits(&boxes[i], &puts[first + i].box), "box %zu of %zu",
+                              i, size);
+        }
+    }
+    for (size_t i = 0; i < count; i++) {
+        obb_put scratch;
+        const obb_put *put = obb_edit_put(&commits[COLUMNS].edit, i, &scratch);
+        ck_assert(obb_box_same_bits(&put->box, &puts[i].box));
+        kept += put->box.rotation.x == 0.6;
+        normalised += put->box.rotation.x != 0.6;
+    }
+    for (int form = 0; form < FORMS; form++)
+        free(texts[form]);
+    ck_assert_uint_gt(kept, count / 4);
+    ck_assert_uint_gt(normalised, count / 4);
+    printf("%zu rotations as they came, %zu normalised\n", kept, normalised);
+}
+END_TEST
 
 START_TEST(puts_in_columns_make_the_state_that_puts_by_name_make)
 {
@@ -361,6 +404,7 @@ int main(void)
     tcase_add_test(tc, columns_that_are_wrong_are_refused_at_the_first_fault);
     tcase_add_test(tc, a_typed_column_with_a_number_that_is_none_is_refused_at_it);
     tcase_add_test(tc, the_rows_before_a_fault_are_kept);
+    tcase_add_test(tc, columns_make_the_boxes_of_the_puts_by_name_in_rounds_of_any_size);
     tcase_add_test(tc, puts_in_columns_make_the_state_that_puts_by_name_make);
     suite_add_tcase(suite, tc);
     return test_main(suite);
