@@ -1,24 +1,8 @@
 #!/usr/bin/env node
 // Very many boxes: those that are large in the picture are cubes, the others points, and all of them are seen and picked.
 import assert from "node:assert/strict";
-import { build } from "../../server/web/node_modules/esbuild/lib/main.js";
 import { test, until } from "./harness.mjs";
-import { daemon, drawn, frontOf, makeScene, runAll, selected, show } from "./words.mjs";
-
-async function module(name) {
-    const entry = new URL(`../../server/web/src/${name}.ts`, import.meta.url).pathname;
-    const { outputFiles } = await build({ entryPoints: [entry], bundle: true, write: false, format: "esm" });
-    return import(`data:text/javascript;base64,${Buffer.from(outputFiles[0].text).toString("base64")}`);
-}
-
-/** The numbers of a linear congruential generator, from 0 to below 1. */
-function random(seed) {
-    let state = seed;
-    return () => {
-        state = (Math.imul(state, 1664525) + 1013904223) >>> 0;
-        return state / 2 ** 32;
-    };
-}
+import { arrived, daemon, drawn, frontOf, makeScene, module, random, runAll, selected, show } from "./words.mjs";
 
 test("the largest of many are found: none of those left out is much larger, none of those taken is hidden or beside the picture", async () => {
     const { largest } = await module("detail");
@@ -109,6 +93,117 @@ test("24,000 boxes: from afar few are cubes and each is seen, from near by they 
     await page.keyboard.press("f");
     await drawn(page);
     assert.equal(await cubes(), 0);
+    await close();
+});
+
+/** Where a ray enters the box, by slabs; Infinity: nowhere ahead. */
+function entry({ origin: o, direction: d }, center, half) {
+    let [enter, leave] = [-Infinity, Infinity];
+    for (let axis = 0; axis < 3; axis++) {
+        const [s, t] = [-1, 1].map((side) => (center[axis] + side * half[axis] - o[axis]) / d[axis]);
+        enter = Math.max(enter, Math.min(s, t));
+        leave = Math.min(leave, Math.max(s, t));
+    }
+    return enter >= 0 && enter <= leave ? enter : Infinity;
+}
+
+test("the first box on a ray is found by a grid, while boxes move, grow and go: as by a look at all of them", async () => {
+    const { Grid } = await module("grid");
+    let [hit, few, most] = [0, 0, 0];
+    for (let seed = 1; seed <= 60; seed++) {
+        const next = random(seed);
+        const count = 200 + Math.floor(1800 * next());
+        const grid = new Grid(2048);
+        const spread = [100, 5, 1e4][seed % 3];
+        const halves = seed % 2 ? () => 4 * next() ** 4 + 0.01 : () => 1 + next() / 100; // of all sizes, or of one
+        const boxes = [];
+        const place = (i) => {
+            const center = [0, 1, 2].map(() => spread * (next() - 0.5));
+            const half = [0, 1, 2].map(halves);
+            if (i % 500 === 7) half[0] = half[2] = spread / 2; // a floor
+            boxes[i] = { center, half };
+            grid.put(i, [9, ...center], 1, 1.0001 * half.reduce((sum, value) => sum + value * value, 0));
+        };
+        for (let i = 0; i < count; i++) place(i);
+        let left = count;
+        for (let turn = 0; turn < 40; turn++) {
+            for (let k = 0; k < 20; k++) place(Math.floor(left * next()));
+            if (turn === 20) {
+                left = Math.floor(0.8 * count);
+                grid.trim(left);
+                boxes.length = left;
+            }
+            const target = boxes[Math.floor(left * next())].center;
+            const origin = [0, 1, 2].map((axis) => (turn % 4 === 0 ? target[axis] : spread * (2 * next() - 1)));
+            const way = turn % 5 === 0 ? [0, -1, 0] : origin.map((value, axis) => target[axis] - value + 0.3 * (next() - 0.5));
+            const length = Math.hypot(...way);
+            const ray = { origin, direction: way.map((value) => value / length) };
+            const seen = { origin: { toArray: () => ray.origin }, direction: { toArray: () => ray.direction } };
+            let [best, found] = [Infinity, -1];
+            grid.along(seen, (i) => {
+                assert.ok(i < left);
+                const at = entry(ray, boxes[i].center, boxes[i].half);
+                if (at < best) [best, found] = [at, i];
+                return best;
+            });
+            const slow = boxes.map(({ center, half }) => entry(ray, center, half));
+            const first = Math.min(...slow);
+            assert.equal(best, first, `seed ${seed}, turn ${turn}`);
+            if (first < Infinity) {
+                hit++;
+                assert.equal(slow[found], first);
+            }
+            if (seed % 2 === 0 && grid.tried < left / 4) few++;
+            most = Math.max(most, grid.tried / left);
+        }
+    }
+    assert.ok(hit > 800 && hit < 2300, String(hit));
+    assert.ok(few > 400 && most <= 1.5, `${few} ${most}`);
+});
+
+test("24,000 boxes of which 200 move: they are clicked where they are, and few are tried for it", async () => {
+    const side = 155;
+    const names = Array.from({ length: side * side }, (_, i) => `box-${i}`);
+    const scene = await makeScene({});
+    const placeOf = (i) => [4 * (i % side), 4 * Math.floor(i / side), 0];
+    await daemon.commit(scene, { put: { names, centers: names.flatMap((_, i) => placeOf(i)), half_extents: [1, 1, 1] } });
+    const { page, close } = await show(scene, { viewport: { width: 1000, height: 600 } });
+    await page.keyboard.press("3");
+    const middle = 2 * (side - 1);
+    const { at } = await frontOf(page, [middle, middle], [middle + 1, middle + 1]);
+    const moving = names.slice(12_000, 12_200);
+    let going = true;
+    const loop = (async () => {
+        for (let tick = 1; going; tick++) {
+            const next = Date.now() + 50;
+            const centers = moving.flatMap((_, i) => [...placeOf(12_000 + i).slice(0, 2), 6 + 5 * Math.sin(tick / 3 + i)]); // to and fro
+            await daemon.commit(scene, { pose: { names: moving, centers } });
+            await new Promise((resolve) => setTimeout(resolve, Math.max(0, next - Date.now())));
+        }
+    })();
+    for (let k = 0; k < 12; k++) {
+        const i = 12_003 + 16 * k;
+        const [x, y] = placeOf(i);
+        await page.keyboard.press("Escape"); // handles would lie before others
+        await drawn(page);
+        await page.mouse.click(at(x, y).x, at(x, y).y, { delay: 100 });
+        await until(`box-${i}`, async () => (await selected(page)).join() === `box-${i}`);
+        const tried = Number(await page.getAttribute("#view", "data-tried"));
+        assert.ok(tried > 0 && tried < 500, String(tried));
+    }
+    going = false;
+    await loop;
+    await page.keyboard.press("Escape");
+    const [last] = moving;
+    await daemon.commit(scene, { pose: { [last]: { center: [4 * 40, 4 * 90, 30] } } }); // before another one
+    await arrived(page, scene);
+    for (const [x, y, name] of [
+        [4 * 40, 4 * 90, last],
+        [...placeOf(12_000).slice(0, 2), ""],
+    ]) {
+        await page.mouse.click(at(x, y).x, at(x, y).y, { delay: 100 });
+        await until(`"${name}" at ${x}, ${y}`, async () => (await selected(page)).join() === name);
+    }
     await close();
 });
 

@@ -1,27 +1,11 @@
 #!/usr/bin/env node
 // Time as a tool: what the page has seen is shown again, played, stepped through and asked, also where the daemon has forgotten it.
 import assert from "node:assert/strict";
-import { build } from "../../server/web/node_modules/esbuild/lib/main.js";
 import { openPage, test, until } from "./harness.mjs";
 import { blind, makeLive, showBlind, shown } from "./live.mjs";
-import { ask, blur, CUBE, daemon, drawn, exchange, found, makeScene, revision, runAll, select, show, SQUARE } from "./words.mjs";
+import { ask, blur, CUBE, daemon, drawn, exchange, found, makeScene, module, random, revision, runAll, select, show, SQUARE } from "./words.mjs";
 
 const SMALL = { viewport: { width: 1000, height: 600 } };
-
-async function module(name) {
-    const entry = new URL(`../../server/web/src/${name}.ts`, import.meta.url).pathname;
-    const { outputFiles } = await build({ entryPoints: [entry], bundle: true, write: false, format: "esm" });
-    return import(`data:text/javascript;base64,${Buffer.from(outputFiles[0].text).toString("base64")}`);
-}
-
-/** The numbers of a linear congruential generator, from 0 to below n. */
-function random(seed) {
-    let state = seed;
-    return (n) => {
-        state = (Math.imul(state, 1664525) + 1013904223) >>> 0;
-        return Math.floor((state / 2 ** 32) * n);
-    };
-}
 
 const plain = ({ boxes, pairs }) => ({
     boxes: [...boxes.values()].map(({ seen, ...box }) => box).sort((a, b) => (a.name < b.name ? -1 : 1)),
@@ -32,7 +16,8 @@ test("the memory gives every state that it keeps, from wherever one comes: again
     const [{ Ring }, { Snapshot }] = [await module("ring"), await module("snapshot")];
     let [compared, dropped, gone] = [0, 0, 0];
     for (let seed = 1; seed <= 40; seed++) {
-        const pick = random(seed);
+        const next = random(seed);
+        const pick = (n) => Math.floor(next() * n);
         const flat = seed % 2 === 0;
         const limit = seed % 4 < 2 ? 40_000 : 2 ** 30;
         const ring = new Ring(limit);

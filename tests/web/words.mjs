@@ -2,6 +2,7 @@
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
 import { mkdirSync } from "node:fs";
+import { build } from "../../server/web/node_modules/esbuild/lib/main.js";
 import { launch, openPage, run, startDaemon, until } from "./harness.mjs";
 
 export const SHOTS = new URL("../../build/web/", import.meta.url).pathname;
@@ -174,3 +175,19 @@ export async function frontOf(page, middle, reach) {
 
 export const CUBE = (x, y = 0, z = 0) => ({ center: [x, y, z], half_extents: [1, 1, 1] });
 export const SQUARE = (x, y = 0) => ({ center: [x, y], half_extents: [1, 1] });
+
+/** A module of the page by itself. */
+export async function module(name) {
+    const entry = new URL(`../../server/web/src/${name}.ts`, import.meta.url).pathname;
+    const { outputFiles } = await build({ entryPoints: [entry], bundle: true, write: false, format: "esm" });
+    return import(`data:text/javascript;base64,${Buffer.from(outputFiles[0].text).toString("base64")}`);
+}
+
+/** The numbers of a linear congruential generator, from 0 to below 1. */
+export function random(seed) {
+    let state = seed;
+    return () => {
+        state = (Math.imul(state, 1664525) + 1013904223) >>> 0;
+        return state / 2 ** 32;
+    };
+}

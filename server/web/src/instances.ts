@@ -21,6 +21,7 @@ import {
 } from "three";
 import { type Box, matrixOf, type Pose } from "./box";
 import { largest } from "./detail";
+import { Grid } from "./grid";
 import type { Palette } from "./palette";
 
 const VERTEX = `
@@ -122,6 +123,7 @@ export class Instances {
     private drawn: Box[] = []; // in the order of the instances
     private readonly place = new Map<string, number>();
     private radii = new Float64Array(256); // of the spheres around them, squared, and a little more
+    private grid = new Grid(256);
     private flat = false;
     private known: Extent | null = null; // of all that is drawn, or somewhat more
 
@@ -150,6 +152,7 @@ export class Instances {
             this.mesh.dispose();
             this.mesh = this.makeMesh(2 ** Math.ceil(Math.log2(next.length)));
             this.radii = new Float64Array(this.mesh.instanceMatrix.count);
+            this.grid = new Grid(this.mesh.instanceMatrix.count);
             this.far?.removeFromParent();
             this.far?.geometry.dispose();
             this.far = null;
@@ -164,6 +167,7 @@ export class Instances {
         next.forEach((box, i) => {
             if (box !== drawn[i]) this.set(i, box);
         });
+        this.grid.trim(next.length);
         this.mesh.instanceMatrix.addUpdateRange(0, 16 * next.length);
         this.mesh.instanceMatrix.needsUpdate = true;
         this.known = null;
@@ -252,6 +256,7 @@ export class Instances {
         this.stale = true;
         this.mesh.setMatrixAt(i, matrixOf(pose));
         this.radii[i] = 1.0001 * pose.half_extents.reduce((sum, half) => sum + half * half, 1e-12);
+        this.grid.put(i, this.mesh.instanceMatrix.array, 16 * i + 12, this.radii[i]);
     }
 
     private put(i: number, pose: Pose): void {
@@ -354,41 +359,52 @@ export class Instances {
         return this.known.bounds;
     }
 
-    /** The first box on the ray, by slabs in each box's own frame. A box around the eye is not meant. */
+    /** The first box on the ray. A box around the eye is not meant. */
     on(ray: Ray): { name: string; at: Vector3 } | null {
         let best = Infinity;
         let found = -1;
-        const { array } = this.mesh.instanceMatrix;
         const looks = this.looks.array;
-        const { origin: o, direction: d } = ray;
-        for (let i = 0; i < this.drawn.length; i++) {
-            if (looks[i] >= HIDDEN) continue;
-            let enter = -Infinity;
-            let leave = Infinity;
-            const m = 16 * i;
-            const [x, y, z] = [o.x - array[m + 12], o.y - array[m + 13], o.z - array[m + 14]];
-            // most boxes are nowhere near the ray: their spheres are passed by
-            const way = x * d.x + y * d.y + z * d.z;
-            if (x * x + y * y + z * z - way * way > this.radii[i]) continue;
-            for (let column = m; column < m + 12; column += 4) {
-                const [a, b, c] = [array[column], array[column + 1], array[column + 2]];
-                const half = a * a + b * b + c * c; // squared, and so are the two that follow scaled
-                const from = a * x + b * y + c * z;
-                const along = a * d.x + b * d.y + c * d.z;
-                if (along === 0) {
-                    if (Math.abs(from) > half) leave = -Infinity;
-                    continue;
-                }
-                const [s, t] = [(-half - from) / along, (half - from) / along];
-                enter = Math.max(enter, Math.min(s, t));
-                leave = Math.min(leave, Math.max(s, t));
+        this.grid.along(ray, (i) => {
+            if (looks[i] >= HIDDEN) return best;
+            const enter = this.enter(ray, i);
+            if (enter < 0) return best;
+            if (this.flat) found = Math.max(found, i); // in the plane the last is on top
+            else if (enter < best || (enter === best && i < found)) [best, found] = [enter, i];
+            return best;
+        });
+        if (found < 0) return null;
+        return { name: this.drawn[found].name, at: ray.at(this.enter(ray, found), new Vector3()) };
+    }
+
+    /** Boxes that the ray was tried against when something was last looked for on one. */
+    get tried(): number {
+        return this.grid.tried;
+    }
+
+    /** Where along the ray it enters a box, by slabs in the box's own frame; negative: nowhere. */
+    private enter({ origin: o, direction: d }: Ray, i: number): number {
+        const { array } = this.mesh.instanceMatrix;
+        let enter = -Infinity;
+        let leave = Infinity;
+        const m = 16 * i;
+        const [x, y, z] = [o.x - array[m + 12], o.y - array[m + 13], o.z - array[m + 14]];
+        // most boxes are nowhere near the ray: their spheres are passed by
+        const way = x * d.x + y * d.y + z * d.z;
+        if (x * x + y * y + z * z - way * way > this.radii[i]) return -1;
+        for (let column = m; column < m + 12; column += 4) {
+            const [a, b, c] = [array[column], array[column + 1], array[column + 2]];
+            const half = a * a + b * b + c * c; // squared, and so are the two that follow scaled
+            const from = a * x + b * y + c * z;
+            const along = a * d.x + b * d.y + c * d.z;
+            if (along === 0) {
+                if (Math.abs(from) > half) return -1;
+                continue;
             }
-            if (enter > leave || enter < 0) continue;
-            if (!this.flat && enter >= best) continue; // in the plane the last is on top
-            best = enter;
-            found = i;
+            const [s, t] = [(-half - from) / along, (half - from) / along];
+            enter = Math.max(enter, Math.min(s, t));
+            leave = Math.min(leave, Math.max(s, t));
         }
-        return found < 0 ? null : { name: this.drawn[found].name, at: ray.at(best, new Vector3()) };
+        return enter <= leave ? enter : -1;
     }
 
     /** Those whose centres the camera sees within the rectangle, in normalised device coordinates. */

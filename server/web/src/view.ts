@@ -358,7 +358,9 @@ export class View {
 
     private under(pixel: Pixel): { name: string | null; at: Vector3 | null } {
         const ray = this.eye.rayAt(pixel);
-        return this.boxes.on(ray) ?? { name: null, at: this.planeOn(ray, null) };
+        const first = this.boxes.on(ray);
+        this.root.dataset.tried = String(this.boxes.tried);
+        return first ?? { name: null, at: this.planeOn(ray, null) };
     }
 
     /** Once a frame, however fast the pointer moves. */
