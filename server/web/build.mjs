@@ -5,7 +5,7 @@ import { embed } from "./embed.mjs";
 
 const here = (name) => new URL(name, import.meta.url).pathname;
 
-async function bundle(entry) {
+async function bundle(entry, define = {}) {
     const { outputFiles } = await build({
         entryPoints: [here(entry)],
         bundle: true,
@@ -15,12 +15,13 @@ async function bundle(entry) {
         target: "es2022",
         charset: "utf8",
         legalComments: "eof",
-        define: { __THREE_DEVTOOLS__: "undefined" },
+        define: { __THREE_DEVTOOLS__: "undefined", ...define },
     });
     return outputFiles[0].text.trim();
 }
 
-const script = (await bundle("src/main.ts")).replaceAll("</script", "<\\/script");
+const worker = await bundle("src/worker.ts");
+const script = (await bundle("src/main.ts", { WORKER: JSON.stringify(worker) })).replaceAll("</script", "<\\/script");
 const style = await bundle("src/style.css");
 const html = readFileSync(here("src/index.html"), "utf8")
     .replace("/*style*/", () => style)

@@ -8,6 +8,7 @@ const hash = (text) => `'sha256-${createHash("sha256").update(text).digest("base
 
 /** Writes OUT, which defines NAME_BYTES and NAME_POLICY. A page without a script may not connect to anything. */
 export function embed(out, name, html, { style, script, limit }) {
+    // a page with a script may make a worker of what it brings, which may do what the page may
     const policy = [
         "default-src 'none'",
         ...(script === undefined ? [] : [`script-src ${hash(script)}`]),
@@ -17,7 +18,7 @@ export function embed(out, name, html, { style, script, limit }) {
         "base-uri 'none'",
         "form-action 'none'",
         // a page with a script shows itself beside itself, and nobody else does
-        ...(script === undefined ? ["frame-ancestors 'none'"] : ["frame-src 'self'", "frame-ancestors 'self'"]),
+        ...(script === undefined ? ["frame-ancestors 'none'"] : ["worker-src blob:", "frame-src 'self'", "frame-ancestors 'self'"]),
     ].join("; ");
     const bytes = gzipSync(html, { level: constants.Z_BEST_COMPRESSION });
     if (bytes.length > limit) throw new Error(`the page has ${bytes.length} bytes, ${limit} are allowed`);

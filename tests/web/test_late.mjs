@@ -3,23 +3,7 @@
 import assert from "node:assert/strict";
 import { test, until } from "./harness.mjs";
 import { blind, showBlind } from "./live.mjs";
-import { CUBE, daemon, drawn, field, makeScene, revision, runAll, select } from "./words.mjs";
-
-/** Holds the next answer to a request of that method and path: `asked` is there once the daemon has answered, `goOn` hands it to the page. */
-async function hold(page, method, path) {
-    let [tell, goOn] = [null, null];
-    const asked = new Promise((resolve) => (tell = resolve));
-    const held = new Promise((resolve) => (goOn = resolve));
-    let answers = 0;
-    await page.route(path, async (route) => {
-        if (route.request().method() !== method || answers++ > 0) return route.continue();
-        const response = await route.fetch();
-        tell();
-        await held;
-        return route.fulfill({ response });
-    });
-    return { asked, goOn };
-}
+import { CUBE, daemon, drawn, field, hold, makeScene, revision, runAll, select } from "./words.mjs";
 
 const shows = (page, number) => until(`revision ${number}`, async () => (await page.textContent("#revision")) === `revision ${number}`);
 const settled = (page) => until("that nothing is on its way", async () => (await page.getAttribute("body", "aria-busy")) !== "true");

@@ -21,7 +21,7 @@ test("the page comes compressed, and allows nothing foreign", async () => {
     assert.equal(response.headers.get("content-encoding"), "gzip");
     assert.ok(Number(response.headers.get("content-length")) <= 240_000);
     const policy = response.headers.get("content-security-policy");
-    for (const part of ["default-src 'none'", "connect-src 'self'", "script-src 'sha256-", "style-src 'sha256-", "frame-src 'self'", "frame-ancestors 'self'"])
+    for (const part of ["default-src 'none'", "connect-src 'self'", "script-src 'sha256-", "style-src 'sha256-", "worker-src blob:", "frame-src 'self'", "frame-ancestors 'self'"])
         assert.ok(policy.includes(part), policy);
     assert.ok(!policy.includes("unsafe"), policy);
 });

@@ -123,6 +123,22 @@ export async function pixels(page, selector = "#view canvas", names = ["box", "b
     return seen;
 }
 
+/** Holds the next answer to a request of that method and path: `asked` is there once the daemon has answered, `goOn` hands it to the page. */
+export async function hold(page, method, path) {
+    let [tell, goOn] = [null, null];
+    const asked = new Promise((resolve) => (tell = resolve));
+    const held = new Promise((resolve) => (goOn = resolve));
+    let answers = 0;
+    await page.route(path, async (route) => {
+        if (route.request().method() !== method || answers++ > 0) return route.continue();
+        const response = await route.fetch();
+        tell();
+        await held;
+        return route.fulfill({ response });
+    });
+    return { asked, goOn };
+}
+
 /** What the panel shows as curl, run by a shell, and what it shows as the answer. */
 export async function exchange(page, panel) {
     const details = page.locator(`${panel} details.exchange`);

@@ -1,7 +1,7 @@
 // The page's client of the daemon: that of proto/clients/js, with a token that is asked for when one is needed, and kept here alone.
 import { connect, type Client as Obbd, Problem, type Received } from "../../../proto/clients/js/src/index";
 
-export { messages, Problem } from "../../../proto/clients/js/src/index";
+export { Disconnected, messages, Problem } from "../../../proto/clients/js/src/index";
 
 /** The longest time of a timer: a person may take theirs to find a token, and the daemon itself ends what takes too long. */
 const TIMEOUT_MS = 2 ** 31 - 1;
@@ -24,6 +24,11 @@ export class Client {
 
     get hasToken(): boolean {
         return this.token !== "";
+    }
+
+    /** The headers that say who asks, for whoever sends requests by other ways. */
+    get authorization(): Record<string, string> {
+        return this.token === "" ? {} : { Authorization: `Bearer ${this.token}` };
     }
 
     /** What a request in JSON is answered with. */

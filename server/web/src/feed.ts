@@ -2,6 +2,8 @@
 import { OWN } from "./asking";
 import type { Box } from "./box";
 import { type Client, messages, Problem, scenePath } from "./client";
+import { boxesOf } from "./pages";
+import { Reader } from "./reader";
 import { type Pair, type Relation, Snapshot } from "./snapshot";
 import type { At, SceneInfo, Store } from "./store";
 
@@ -27,7 +29,6 @@ interface BoxList {
     revision: number;
     time: number;
     at?: { revision: number; time: number };
-    cursor?: string;
 }
 
 interface Changes {
@@ -67,11 +68,14 @@ export class Feed {
     private readonly placed = new Map<string, number>(); // boxes that were put: the revision of the pose that came with the event
     private readonly readings = new Map<string, { times: number; last: number }>(); // of boxes that were put
     private fetching = false;
+    private readonly reader: Reader;
 
     constructor(
         private readonly store: Store,
         private readonly client: Client,
-    ) {}
+    ) {
+        this.reader = new Reader(client);
+    }
 
     /** Is there something that events have named and that is not read yet? */
     get busy(): boolean {
@@ -113,10 +117,9 @@ export class Feed {
             let opened = false;
             let farewell = "The connection ended.";
             try {
-                if (fresh) {
-                    await this.loadInfo(scene, signal);
-                    last = "";
-                }
+                if (fresh) last = "";
+                const known = fresh ? this.loadInfo(scene, signal) : null;
+                known?.catch(() => {}); // what it throws is thrown where it is awaited
                 const path = scenePath(scene, "/events?topics=collisions,boxes,commits&include=pose");
                 const connect = async (stop: AbortSignal) => {
                     const headers: Record<string, string> = { Accept: "text/event-stream", ...(last && { "Last-Event-ID": last }) };
@@ -127,6 +130,7 @@ export class Feed {
                     return received;
                 };
                 for await (const message of messages(connect, { signal })) {
+                    await known;
                     const changes = JSON.parse(message.data) as Changes;
                     if (message.event === "gone") {
                         store.setConnection("gone", "The scene was deleted. Choose another one above.");
@@ -205,17 +209,12 @@ export class Feed {
     }
 
     private async list(scene: string, at: string, signal: AbortSignal): Promise<BoxList> {
-        let cursor = "";
         let list: BoxList | null = null;
-        do {
-            const query = `?limit=${PAGE}${at}${cursor ? `&cursor=${encodeURIComponent(cursor)}` : ""}`;
-            const page = await this.client.call<BoxList>("GET", scenePath(scene, `/boxes${query}`), undefined, signal);
-            for (const box of page.boxes) box.seen = page.revision;
-            if (list) list.boxes.push(...page.boxes);
-            else list = page; // later changes come as events, so the first page's revision counts
-            cursor = page.cursor ?? "";
-        } while (cursor);
-        return list;
+        for await (const page of this.reader.pages(scenePath(scene, `/boxes?limit=${PAGE}${at}`), signal)) {
+            list ??= { boxes: [], revision: page.revision, time: page.time, at: page.at }; // later changes come as events, so the first page's counts
+            for (const box of boxesOf(page)) list.boxes.push(box);
+        }
+        return list ?? { boxes: [], revision: 0, time: 0 };
     }
 
     /** Reads all boxes; `missed`: no events will tell how they came to be so. */

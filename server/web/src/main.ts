@@ -154,17 +154,20 @@ function showScenes(): void {
 }
 
 async function start(): Promise<void> {
+    const named = sceneOfAddress();
+    if (named) open(named); // whichever others there are
     for (let wait = 250; ; wait = Math.min(2 * wait, 5000)) {
         try {
             await feed.listScenes();
             break;
         } catch (error) {
-            store.setConnection("lost", `${error instanceof Problem ? error.message : "The daemon does not answer."} Trying again.`);
+            if (!named) store.setConnection("lost", `${error instanceof Problem ? error.message : "The daemon does not answer."} Trying again.`);
             await new Promise((resolve) => setTimeout(resolve, wait));
         }
     }
-    const wanted = sceneOfAddress() || store.scenes[0];
-    if (wanted) open(wanted);
+    if (named) return;
+    const [first] = store.scenes;
+    if (first) open(first);
     else {
         store.setConnection("gone", "The daemon has no scene yet.");
         showScenes();

@@ -62,6 +62,7 @@ export class View {
     private hits = new Set<string>();
     private framed = ""; // the scene that the camera has been set for
     private scheduled = false;
+    private size = ""; // of the picture
     private pointer: Pixel | null = null;
     private looking = false; // for what is under the pointer
     private preview: Map<string, Pose> | null = null; // what handles do, until the daemon has it
@@ -113,6 +114,7 @@ export class View {
         store.on(["hover"], () => this.hover());
         this.resize();
         this.paint();
+        this.renderer.compile(this.scene, this.eye.camera); // while boxes are on their way
     }
 
     get side(): Side {
@@ -440,9 +442,12 @@ export class View {
 
     private resize(): void {
         const { clientWidth, clientHeight } = this.root;
-        if (clientWidth === 0 || clientHeight === 0) return;
-        this.renderer.setPixelRatio(Math.min(devicePixelRatio, 2));
-        this.renderer.setSize(clientWidth, clientHeight);
+        const ratio = Math.min(devicePixelRatio, 2);
+        const size = `${clientWidth} ${clientHeight} ${ratio}`;
+        if (clientWidth === 0 || clientHeight === 0 || size === this.size) return; // a picture of another size costs much at first
+        this.size = size;
+        this.renderer.setDrawingBufferSize(clientWidth, clientHeight, ratio);
+        Object.assign(this.renderer.domElement.style, { width: `${clientWidth}px`, height: `${clientHeight}px` });
         this.eye.resize(clientWidth, clientHeight);
         this.draw();
     }
@@ -452,10 +457,14 @@ export class View {
         this.scheduled = true;
         requestAnimationFrame(() => {
             this.scheduled = false;
-            const { eye } = this;
+            const { eye, store } = this;
+            const { domElement: canvas } = this.renderer;
+            const waits = store.loaded === "" && store.connection === "connecting"; // for the first boxes
+            canvas.style.opacity = waits ? "0" : "";
+            if (waits) return;
             eye.clip(this.boxes.bounds);
             this.boxes.shadeHeights(this.side === "top");
-            this.root.dataset.cubes = String(this.boxes.refine(eye.camera, this.renderer.domElement.height));
+            this.root.dataset.cubes = String(this.boxes.refine(eye.camera, canvas.height));
             this.marks.resize(eye.pixel);
             this.ground.lay(eye.target, eye.horizon, eye.pixel(eye.target));
             this.compass.show(eye.camera.quaternion, eye.axes.hand === "left");
