@@ -6,7 +6,7 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { test } from "./harness.mjs";
-import { ask, CUBE, makeScene, runAll, show } from "./words.mjs";
+import { ask, CUBE, makeScene, module, random, runAll, show } from "./words.mjs";
 
 const CLIENTS = new URL("../../build/clients/", import.meta.url).pathname;
 const folder = mkdtempSync(join(tmpdir(), "obbd-copy-"));
@@ -56,6 +56,34 @@ test("a request in each language gives the answer that is shown", async () => {
     assert.match(await request.textContent(), /^import obbd/);
     await close();
     rmSync(folder, { recursive: true });
+});
+
+test("an answer is written so that what fits on a line stands on one, and says the same", async () => {
+    const { readable } = await module("exchange");
+    let [vectors, broken] = [0, 0];
+    for (let seed = 1; seed <= 300; seed++) {
+        const next = random(seed);
+        const value = (deep) => {
+            const kind = Math.floor(next() * (deep > 0 ? 6 : 4));
+            if (kind === 4) return Array.from({ length: next() * 9 }, () => value(deep - 1));
+            if (kind === 5) return Object.fromEntries(Array.from({ length: next() * 9 }, (_, i) => [`[{"${i}`, value(deep - 1)]));
+            return [null, next() < 0.5, 'a "name" [1, 2] {\n', [next(), next() * 1e9, -next()]][kind];
+        };
+        const one = value(4);
+        const text = readable(one);
+        assert.deepEqual(JSON.parse(text), one);
+        const lines = text.split("\n");
+        vectors += lines.filter((line) => /^ *("[^"\\]*(\\"[^"\\]*)*": )?\[[-\d.e,]+\],?$/.test(line)).length;
+        assert.doesNotMatch(text, /\[\n +-?[\d.e]+,\n/); // no vector in pieces
+        if (lines.length > 1) broken++;
+    }
+    assert.ok(vectors > 300 && broken > 100, `${vectors} ${broken}`);
+    const scene = await makeScene({ a: CUBE(0) });
+    const { page, close } = await show(scene);
+    await ask(page, 1, { From: [-5, 0.25, 0], To: [9, 0.25, 0] });
+    const answer = await page.locator("#probe-out pre").nth(1).textContent();
+    assert.match(answer, /"point":\[-1,0.25,0\]/);
+    await close();
 });
 
 await runAll();

@@ -139,6 +139,34 @@ test("50 edits while all moves: none is refused, each changes what it says and n
     await close();
 });
 
+test("boxes that are deleted and put back while all moves stand where they stood, again and again", async () => {
+    const live = await makeLive();
+    const { page, close } = await showBlind(live.scene);
+    const top = async () => (await page.locator(".item .name").allTextContents()).slice(0, 8).join();
+    const click = (command) => page.locator(`header [data-command=${command}]`).click({ delay: 100 });
+    await page.locator("#list").evaluate((list) => (list.scrollTop = 0));
+    const before = await top();
+    assert.match(before, /^floor,still-0,still-1,still-2,/);
+    await page.locator(".item").nth(0).click({ delay: 100 });
+    await page.locator(".item").nth(2).click({ delay: 100, modifiers: ["Control"] });
+    const ids = new Set();
+    for (let i = 0; i < 3; i++) {
+        await click(i === 0 ? "delete" : "redo");
+        await until("two less", async () => /^still-0,still-2,/.test(await top()));
+        await click("undo");
+        await until("they are back", async () => (await top()) === before);
+        ids.add((await daemon.box(live.scene, "floor")).id);
+    }
+    assert.equal(ids.size, 3); // each is another one for the daemon
+    await daemon.commit(live.scene, { remove: ["floor"] });
+    await until("it is gone", async () => /^still-0,/.test(await top()));
+    await daemon.commit(live.scene, { put: { floor: CUBE(0, -9) } });
+    await until("all boxes", async () => /^213 boxes/.test(await page.textContent("#list-sum")));
+    assert.match(await top(), /^still-0,/); // which somebody else has made anew
+    await live.stop();
+    await close();
+});
+
 test("a field that is being edited is left alone, and what somebody else did to it is said by name", async () => {
     const live = await makeLive();
     const { page, close } = await showBlind(live.scene);

@@ -48,6 +48,7 @@ export class Edits {
     private done: Edit[] = [];
     private undone: Edit[] = [];
     private readonly own = new Map<string, Fields>(); // by name, what was last written from here
+    private readonly places = new Map<string, number>(); // of boxes removed from here, by name
     private queue: Promise<unknown> = Promise.resolve();
     private waiting = 0;
 
@@ -79,6 +80,8 @@ export class Edits {
         this.done = [];
         this.undone = [];
         this.own.clear();
+        this.places.clear();
+        this.store.forgetPlaces();
         this.dismiss();
     }
 
@@ -166,7 +169,7 @@ export class Edits {
         return this.inTurn(`undo ${this.undoLabel}`, async (force) => {
             const edit = this.done.at(-1);
             if (!edit) return;
-            await this.make(new Map([...edit.changes].map(([name, change]) => [name, reversed(change)])), force);
+            this.putBack(await this.make(new Map([...edit.changes].map(([name, change]) => [name, reversed(change)])), force));
             this.undone.push(edit);
             this.done.pop();
         });
@@ -176,10 +179,19 @@ export class Edits {
         return this.inTurn(`redo ${this.redoLabel}`, async (force) => {
             const edit = this.undone.at(-1);
             if (!edit) return;
-            await this.make(edit.changes, force);
+            this.putBack(await this.make(edit.changes, force));
             this.done.push(edit);
             this.undone.pop();
         });
+    }
+
+    /** Boxes that were made again have other ids, and stand where they stood. */
+    private putBack(changes: Map<string, Change>): void {
+        for (const [name, { alters, was, becomes }] of changes) {
+            const place = this.places.get(name);
+            if (place !== undefined && !alters && was === null && becomes !== null) this.store.keepPlace(name, place);
+        }
+        this.store.changed("boxes");
     }
 
     private inTurn(label: string, work: (force: boolean) => Promise<void>): Promise<boolean> {
@@ -286,6 +298,7 @@ export class Edits {
             const moves = store.moves(name) && (isMove(change) || change.becomes === null);
             if (checked && !box) conditions[name] = 0;
             else if (checked && careful && box && !moves) conditions[name] = box.seen ?? 0;
+            if (change.becomes === null && box) this.places.set(name, store.placeOf(box));
             if (change.becomes === null) remove.push(name);
             else if (!change.alters) put[name] = change.becomes as PutBox;
             else if (box) {

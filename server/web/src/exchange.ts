@@ -4,10 +4,11 @@ import { setText } from "./keyed";
 import { type Asked, SNIPPETS } from "./snippets";
 
 const SHOWN = 20_000; // characters of an answer
+const LINE = 76; // characters of a line
 
 /** A request and what came back. */
 export interface Exchange extends Asked {
-    answer: string;
+    answer: unknown;
 }
 
 let language = "curl"; // of all panels
@@ -59,7 +60,7 @@ export class ExchangePanel {
         this.root.hidden = exchange === null;
         this.shown = exchange;
         if (!exchange) return;
-        const { answer } = exchange;
+        const answer = readable(exchange.answer);
         this.write();
         setText(this.answer, answer.length > SHOWN ? `${answer.slice(0, SHOWN)}\n… ${answer.length - SHOWN} more characters` : answer);
     }
@@ -68,4 +69,16 @@ export class ExchangePanel {
         this.languages.value = language;
         if (this.shown) setText(this.request, SNIPPETS[language](this.shown, location.origin));
     }
+}
+
+/** A value as JSON: what fits on a line stands on one. */
+export function readable(value: unknown, indent = ""): string {
+    const line = JSON.stringify(value);
+    if (typeof value !== "object" || value === null || indent.length + line.length <= LINE) return line;
+    const deeper = `${indent} `;
+    const parts = Array.isArray(value)
+        ? value.map((one) => deeper + readable(one, deeper))
+        : Object.entries(value).map(([key, one]) => `${deeper}${JSON.stringify(key)}: ${readable(one, deeper)}`);
+    const [open, close] = Array.isArray(value) ? "[]" : "{}";
+    return `${open}\n${parts.join(",\n")}\n${indent}${close}`;
 }

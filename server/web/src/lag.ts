@@ -167,7 +167,7 @@ export class Lag {
             ];
             const answers = await Promise.all(bodies.map((one) => this.client.call<Verdict>("POST", path("ray"), { ...one, ...OWN })));
             if (!this.shown) return;
-            bodies.forEach((one, i) => this.exchanges[i].show({ path: path("ray"), body: one, curl: this.client.curl(path("ray"), one), answer: JSON.stringify(answers[i], null, 1) }));
+            bodies.forEach((one, i) => this.exchanges[i].show({ path: path("ray"), body: one, curl: this.client.curl(path("ray"), one), answer: answers[i] }));
             this.show(answers, delay, ray);
         } catch (error) {
             this.fail(error instanceof Problem ? error.message : "The daemon does not answer.");

@@ -95,7 +95,7 @@ export class List {
         const groups = new Map<string, Box[]>();
         const rows: Row[] = [];
         this.found = 0;
-        for (const box of [...store.shown.boxes.values()].sort((a, b) => a.id - b.id)) {
+        for (const box of [...store.shown.boxes.values()].sort((a, b) => store.placeOf(a) - store.placeOf(b))) {
             if (word && !box.name.toLowerCase().includes(word) && !box.entity?.toLowerCase().includes(word)) continue;
             this.found++;
             if (box.entity === undefined) {

@@ -425,7 +425,7 @@ export class Probes {
         try {
             const { path, body: sent, answer } = await ask<Answer>(store, this.client, probe.kind, body);
             if (current !== this.current || !this.asked) return;
-            this.exchange.show({ path: path, body: sent, curl: this.client.curl(path, sent), answer: JSON.stringify(answer, null, 1) });
+            this.exchange.show({ path: path, body: sent, curl: this.client.curl(path, sent), answer: answer });
             this.show(answer);
         } catch (error) {
             if (current !== this.current || !this.asked) return;

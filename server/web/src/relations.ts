@@ -76,7 +76,7 @@ export class Relations {
         }
         const { path, body: sent, answer } = asked;
         if (names.join("\n") !== store.selection.join("\n")) return; // asked again already
-        this.exchange.show({ path: path, body: sent, curl: this.client.curl(path, sent), answer: JSON.stringify(answer, null, 1) });
+        this.exchange.show({ path: path, body: sent, curl: this.client.curl(path, sent), answer: answer });
         this.facts.hidden = !compare;
         this.list.root.hidden = compare;
         if (compare) this.compared(names, answer.results[0]);

@@ -243,7 +243,7 @@ export class Shots {
             }
             if (chosen !== this.chosen) return;
             setText(this.words, said);
-            this.exchange.show({ path: path, body: sent, curl: this.client.curl(path, sent), answer: JSON.stringify(answer, null, 1) });
+            this.exchange.show({ path: path, body: sent, curl: this.client.curl(path, sent), answer: answer });
             const explanations = answer.results?.flatMap((result) => result.explain ?? []) ?? [];
             this.filtered = explanations.some(({ verdict }) => verdict === "filtered");
             this.why.show(

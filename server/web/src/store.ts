@@ -47,6 +47,7 @@ export class Store {
     readonly moved = new Set<string>(); // boxes shown that are other objects since listeners to "boxes" were called
     restocked = true; // more is other than that: which boxes are shown, or whose
     private readonly names = new Map<number, string>(); // of the live boxes, by id
+    private readonly places = new Map<number, number>(); // of boxes put back, by id: the ids that they had at first
     private readonly motion = new Map<string, { times: number; last: number }>(); // of boxes that were posed, by name
     private readonly listeners = new Map<Topic, (() => void)[]>();
     private readonly pending = new Set<Topic>();
@@ -213,6 +214,23 @@ export class Store {
         if (moved) for (const name of moved) this.moved.add(name);
         else this.restocked = true;
         this.changed("boxes", "pairs", "status", "history");
+    }
+
+    /** Where the box stands among the others: by its id, or if it was put back, by the one that it had at first. */
+    placeOf({ id }: Box): number {
+        return this.places.get(id) ?? id;
+    }
+
+    /** A live box was put back: it stands where it stood. */
+    keepPlace(name: string, place: number): void {
+        const box = this.live.boxes.get(name);
+        if (!box || box.id === place) return;
+        this.places.set(box.id, place);
+        this.restocked ||= !this.past;
+    }
+
+    forgetPlaces(): void {
+        this.places.clear();
     }
 
     boxOf(id: number): Box | undefined {
