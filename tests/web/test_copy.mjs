@@ -69,7 +69,7 @@ test("an answer is written so that what fits on a line stands on one, and says t
             if (kind === 5) return Object.fromEntries(Array.from({ length: next() * 9 }, (_, i) => [`[{"${i}`, value(deep - 1)]));
             return [null, next() < 0.5, 'a "name" [1, 2] {\n', [next(), next() * 1e9, -next()]][kind];
         };
-        const one = value(4);
+        const one = Array.from({ length: 6 }, () => value(4));
         const text = readable(one);
         assert.deepEqual(JSON.parse(text), one);
         const lines = text.split("\n");
@@ -82,7 +82,7 @@ test("an answer is written so that what fits on a line stands on one, and says t
     const { page, close } = await show(scene);
     await ask(page, 1, { From: [-5, 0.25, 0], To: [9, 0.25, 0] });
     const answer = await page.locator("#probe-out pre").nth(1).textContent();
-    assert.match(answer, /"point":\[-1,0.25,0\]/);
+    assert.match(answer, /"point": ?\[-1,0.25,0\]/);
     await close();
 });
 

@@ -71,18 +71,20 @@ test("a scene that is deleted is gone, and another one can be chosen", async () 
     await close();
 });
 
-test("a daemon that does not answer at first is waited for", async () => {
-    const opened = await openPage(browser, daemon.url, { expected: [/net::ERR_/] });
-    const { page } = opened;
-    await listen(page);
-    let refused = 0;
-    await page.route("**/v1/scenes", (route) => (++refused < 3 ? route.abort("connectionrefused") : route.continue()));
-    await page.goto(`${daemon.url}/#demo`);
-    await said(page, /does not answer\. Trying again\./);
-    await page.waitForSelector("#status[data-state=live]");
-    await page.waitForSelector("#notice", { state: "hidden" });
-    await until("all boxes", async () => /^189 boxes/.test(await page.textContent("#list-sum")));
-    await opened.close();
-});
+for (const address of ["#demo", ""])
+    test(`a daemon that does not answer at first is waited for, ${address ? "with a scene in the address" : "without one"}`, async () => {
+        const opened = await openPage(browser, daemon.url, { expected: [/net::ERR_/] });
+        const { page } = opened;
+        await listen(page);
+        let refusing = true;
+        await page.route("**/v1/**", (route) => (refusing ? route.abort("connectionrefused") : route.continue()));
+        await page.goto(`${daemon.url}/${address}`);
+        await said(page, /does not answer\. Trying again\./);
+        refusing = false;
+        await page.waitForSelector("#status[data-state=live]");
+        await page.waitForSelector("#notice", { state: "hidden" });
+        await until("all boxes", async () => /^189 boxes/.test(await page.textContent("#list-sum")));
+        await opened.close();
+    });
 
 await runAll();
