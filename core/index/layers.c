@@ -204,8 +204,9 @@ obb_status obb_layers_next(const struct obb_layers *previous,
         return OBB_OK;
     }
 
-    const struct obb_version **versions = obb_malloc(added_count + again, sizeof *versions);
-    if (versions == NULL) {
+    const struct obb_version **gathered =
+        again == 0 ? NULL : obb_malloc(added_count + again, sizeof *gathered);
+    if (again > 0 && gathered == NULL) {
         obb_layers_unref(next);
         return OBB_NO_MEMORY;
     }
@@ -218,17 +219,20 @@ obb_status obb_layers_next(const struct obb_layers *previous,
         const struct obb_version *const *old = obb_index_versions(level->index);
         for (size_t k = 0, n = obb_index_count(level->index); k < n; k++)
             if (current(level, old[k]))
-                versions[count++] = old[k];
+                gathered[count++] = old[k];
     }
-    for (size_t i = 0; i < added_count; i++)
-        versions[count++] = added[i];
+    for (size_t i = 0; i < added_count && gathered != NULL; i++)
+        gathered[count + i] = added[i];
+    count += added_count;
+    const struct obb_version *const *versions =
+        gathered == NULL ? added : (const struct obb_version *const *)gathered;
     struct obb_index *index;
     if (next->short_lived && 0 < count && count <= OBB_INDEX_FEW)
         status = obb_index_build_few(versions, count, next->dimensions, next->kernels, &index);
     else
         status = obb_index_build(versions, NULL, count, next->dimensions, next->kernels, NULL, NULL,
                                  &index);
-    obb_free(versions);
+    obb_free((void *)gathered);
     if (status != OBB_OK) {
         obb_layers_unref(next);
         return status;

@@ -156,6 +156,8 @@ static void look_ahead(const struct obb_apply *apply, struct entries *entries, s
     for (size_t k = 0; k < count; k++)
         if (!target_at(entries, i + k).has_id)
             obb_hash_table_prefetch_link(names, found[k].hash);
+    for (size_t k = 0; k < count && entries->new; k++)
+        obb_hash_table_prefetch_second(names, found[k].hash);
     for (size_t k = 0; k < count && !entries->new; k++) {
         const obb_target target = target_at(entries, i + k);
         found[k].record = target.has_id ? obb_id_tree_find(&apply->scene->ids, target.id)

@@ -198,6 +198,14 @@ void obb_hash_table_prefetch_link(const struct obb_hash_table *table, uint32_t h
     __builtin_prefetch(next_of(bucket_at(table, hash & mask)));
 }
 
+void obb_hash_table_prefetch_second(const struct obb_hash_table *table, uint32_t hash)
+{
+    const uint32_t mask = atomic_load_explicit(&table->mask, memory_order_relaxed);
+    const struct obb_link *first = next_of(bucket_at(table, hash & mask));
+    if (first != NULL) /* else the bucket is not entered yet */
+        __builtin_prefetch(next_of(first));
+}
+
 struct obb_link *obb_hash_table_walk(const struct obb_hash_table *table,
                                      const struct obb_link *after)
 {

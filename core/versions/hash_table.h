@@ -66,11 +66,13 @@ struct obb_link *obb_hash_table_find(const struct obb_hash_table *table, uint32_
 struct obb_link *obb_hash_table_find_next(const struct obb_hash_table *table,
                                           const struct obb_link *link);
 
-/* Prefetch the memory of a later lookup: first the bucket, then, some time later, its first link.
+/* Prefetch the memory of a later lookup or insertion: first the bucket, then, some time later, its
+ * first link, and then the link after that one, where an insertion ends as often as at the first.
  * A caller with many lookups starts all of them before it finishes the first. A hash that the table
  * does not hold does no harm. The writer's. */
 void obb_hash_table_prefetch_bucket(const struct obb_hash_table *table, uint32_t hash);
 void obb_hash_table_prefetch_link(const struct obb_hash_table *table, uint32_t hash);
+void obb_hash_table_prefetch_second(const struct obb_hash_table *table, uint32_t hash);
 
 /* Walks over all links, each once: returns the link after `after` (NULL: the first), or NULL at the
  * end. The writer's. */
