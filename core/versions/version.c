@@ -1,12 +1,16 @@
 #include "core/versions/version.h"
 
 #include "core/base/alloc.h"
+#include "core/base/trash.h"
 
 #include <assert.h>
 #include <stddef.h>
 #include <string.h>
 
 #define FIRST_PAGES 4
+
+_Static_assert(OBB_VERSION_PAGE * sizeof(struct obb_version) < OBB_TRASH_LARGE,
+               "a page is freed at once");
 
 void obb_versions_init(struct obb_versions *pool)
 {

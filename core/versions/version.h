@@ -95,8 +95,10 @@ static inline bool obb_version_plain(const struct obb_version *version)
 }
 
 /* The pool of version slots. Its pages never move, so readers hold plain pointers while the writer
- * adds more. */
-#define OBB_VERSION_PAGE 512
+ * adds more. A page is no large block (trash.h): each `with` of a query makes a scene of its own,
+ * and with pages of 512 versions its end was a job for another thread, a fifth of the query's
+ * cost. */
+#define OBB_VERSION_PAGE 256
 #define OBB_MAX_VERSIONS ((uint32_t)1 << 30)
 struct obb_versions {
     _Atomic(struct obb_version **) pages; /* replaced when the table grows */
