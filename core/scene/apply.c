@@ -112,6 +112,7 @@ struct entries {
     bool new;                       /* no box of these names can be there: nothing is looked up */
     struct found found[AHEAD];      /* of entries i / AHEAD * AHEAD and so on */
     obb_box boxes[AHEAD];           /* likewise, of puts in columns */
+    obb_put put;                    /* of these, the one that is applied */
 };
 
 static obb_target target_at(const struct entries *entries, size_t i)
@@ -674,13 +675,20 @@ static obb_status put_pose(struct obb_apply *apply, size_t i, const obb_put *put
     return mount_box(apply, version, rig, &frame, &local);
 }
 
-static obb_status apply_put(struct obb_apply *apply, size_t i, const struct entries *entries)
+/* Returns put i. That of columns is good until the next call. */
+static const obb_put *put_at(struct entries *entries, size_t i)
+{
+    if (entries->columns == NULL)
+        return (const obb_put *)entries->first + i;
+    obb_put_columns_row(entries->columns, i, &entries->put);
+    entries->put.box = entries->boxes[i % AHEAD];
+    return &entries->put;
+}
+
+static obb_status apply_put(struct obb_apply *apply, size_t i, struct entries *entries)
 {
     const struct found *found = &entries->found[i % AHEAD];
-    obb_put scratch;
-    const obb_put *put = obb_edit_put_without_box(apply->edit, i, &scratch);
-    if (put == &scratch)
-        scratch.box = entries->boxes[i % AHEAD];
+    const obb_put *put = put_at(entries, i);
     obb_status st = check_put(put);
     if (st != OBB_OK)
         return st;
@@ -857,8 +865,7 @@ static obb_status apply_merge(struct obb_apply *apply, size_t i, const struct fo
     return OBB_OK;
 }
 
-static obb_status apply_entry(struct obb_apply *apply, const struct entries *entries,
-                              obb_fault *fault)
+static obb_status apply_entry(struct obb_apply *apply, struct entries *entries, obb_fault *fault)
 {
     const struct found *found = &entries->found[fault->index % AHEAD];
     switch (fault->group) {
@@ -919,6 +926,8 @@ static obb_status apply_groups(struct obb_apply *apply, obb_fault *fault)
     for (size_t g = 0; g < sizeof groups / sizeof groups[0]; g++) {
         const struct group_entries *of = &groups[g].entries;
         struct entries entries; /* `found` and `boxes` are written round by round */
+        if (of->columns != NULL)
+            entries.put = of->columns->rest;
         entries.first = of->first;
         entries.count = of->count;
         entries.size = of->size;

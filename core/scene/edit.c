@@ -12,12 +12,17 @@ const obb_put *obb_edit_put_without_box(const obb_edit *edit, size_t i, obb_put 
 {
     if (edit->puts != NULL)
         return &edit->puts[i];
-    const obb_put_columns *columns = edit->put_columns;
-    *scratch = columns->rest;
-    scratch->target.name = columns->names[i];
+    *scratch = edit->put_columns->rest;
+    obb_put_columns_row(edit->put_columns, i, scratch);
+    return scratch;
+}
+
+void obb_put_columns_row(const obb_put_columns *columns, size_t i, obb_put *put)
+{
+    put->target.name = columns->names[i];
     if (columns->frames != NULL)
-        scratch->frame = columns->frames[i];
-    obb_attributes *attributes = &scratch->attributes;
+        put->frame = columns->frames[i];
+    obb_attributes *attributes = &put->attributes;
     if (columns->entities != NULL)
         attributes->entity = columns->entities[i];
     if (columns->categories != NULL)
@@ -30,5 +35,4 @@ const obb_put *obb_edit_put_without_box(const obb_edit *edit, size_t i, obb_put 
         attributes->has_ttl = columns->ttls[i] >= 0.0;
         attributes->ttl = attributes->has_ttl ? columns->ttls[i] : 0.0;
     }
-    return scratch;
 }

@@ -176,6 +176,10 @@ const obb_put *obb_edit_put(const obb_edit *edit, size_t i, obb_put *scratch);
 /* As obb_edit_put, but the box of a put of columns is not made: it is not to be read. */
 const obb_put *obb_edit_put_without_box(const obb_edit *edit, size_t i, obb_put *scratch);
 
+/* Writes what put i of the columns has of its own into `put`, except the box. All else is as in
+ * `rest`, or as another row has left it. */
+void obb_put_columns_row(const obb_put_columns *columns, size_t i, obb_put *put);
+
 /* Returns the number of entries of boxes and frames, without merges. */
 static inline size_t obb_edit_entries(const obb_edit *edit)
 {
