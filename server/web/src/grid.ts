@@ -8,7 +8,7 @@ const MOST = 100;
 const ACROSS = 9; // cells of a slab that a ray looks into, about
 const NONE = -1;
 
-/** Of one level: how many spheres there are, and where their centres lie at most. */
+/** Of one level: how many spheres there are, and where their centres have been at most. */
 class Level {
     count = 0;
     readonly low = [Infinity, Infinity, Infinity];
@@ -18,8 +18,9 @@ class Level {
 
     hold(center: ArrayLike<number>, from: number): void {
         for (let axis = 0; axis < 3; axis++) {
-            this.low[axis] = Math.min(this.low[axis], center[from + axis]);
-            this.high[axis] = Math.max(this.high[axis], center[from + axis]);
+            const at = center[from + axis];
+            if (at < this.low[axis]) this.low[axis] = at;
+            if (at > this.high[axis]) this.high[axis] = at;
         }
     }
 }
@@ -31,7 +32,7 @@ export class Grid {
     private readonly before: Int32Array;
     private readonly bucket: Int32Array; // of each sphere, or NONE
     private readonly level: Uint8Array;
-    private readonly centers: Float64Array;
+    private used = 0; // spheres from here on were never put
     private readonly levels: (Level | undefined)[] = [];
 
     /** @param room for so many spheres */
@@ -41,7 +42,6 @@ export class Grid {
         this.before = new Int32Array(room);
         this.bucket = new Int32Array(room).fill(NONE);
         this.level = new Uint8Array(room);
-        this.centers = new Float64Array(3 * room);
     }
 
     /** Puts sphere `i` there, wherever it was before. The centre stands at `from`; the radius is given squared. */
@@ -50,8 +50,8 @@ export class Grid {
         this.levels[number] ??= new Level(2 ** (number + LEAST));
         const level = this.levels[number];
         const cell = 2 * level.half;
-        for (let axis = 0; axis < 3; axis++) this.centers[3 * i + axis] = center[from + axis];
         level.hold(center, from);
+        if (i >= this.used) this.used = i + 1;
         const bucket = this.bucketOf(number, Math.floor(center[from] / cell), Math.floor(center[from + 1] / cell), Math.floor(center[from + 2] / cell));
         if (this.bucket[i] === bucket && this.level[i] === number) return;
         this.drop(i);
@@ -75,16 +75,10 @@ export class Grid {
         bucket[i] = NONE;
     }
 
-    /** Only the first `count` spheres are left, and what is known of the levels is as narrow as can be. Cost: a pass over all. */
+    /** Only the first `count` spheres are left. */
     trim(count: number): void {
-        for (let i = count; i < this.bucket.length; i++) this.drop(i);
-        this.levels.forEach((level, number) => (this.levels[number] = level && new Level(level.half)));
-        for (let i = 0; i < count; i++) {
-            const level = this.levels[this.level[i]];
-            if (!level || this.bucket[i] === NONE) continue;
-            level.count++;
-            level.hold(this.centers, 3 * i);
-        }
+        for (let i = count; i < this.used; i++) this.drop(i);
+        this.used = Math.min(this.used, count);
     }
 
     private bucketOf(level: number, a: number, b: number, c: number): number {
@@ -113,7 +107,7 @@ export class Grid {
         }
         let far = Infinity;
         if (whole.size > 0)
-            for (let i = 0; i < this.bucket.length; i++) {
+            for (let i = 0; i < this.used; i++) {
                 if (this.bucket[i] === NONE || !whole.has(this.level[i])) continue;
                 this.tried++;
                 far = visit(i);

@@ -123,7 +123,7 @@ export class Instances {
     private drawn: Box[] = []; // in the order of the instances
     private readonly place = new Map<string, number>();
     private radii = new Float64Array(256); // of the spheres around them, squared, and a little more
-    private grid = new Grid(256);
+    private grid: Grid | null = null; // made when something is first looked for
     private flat = false;
     private known: Extent | null = null; // of all that is drawn, or somewhat more
 
@@ -152,7 +152,7 @@ export class Instances {
             this.mesh.dispose();
             this.mesh = this.makeMesh(2 ** Math.ceil(Math.log2(next.length)));
             this.radii = new Float64Array(this.mesh.instanceMatrix.count);
-            this.grid = new Grid(this.mesh.instanceMatrix.count);
+            this.grid = null;
             this.far?.removeFromParent();
             this.far?.geometry.dispose();
             this.far = null;
@@ -167,7 +167,8 @@ export class Instances {
         next.forEach((box, i) => {
             if (box !== drawn[i]) this.set(i, box);
         });
-        this.grid.trim(next.length);
+        if (next.length === 0) this.grid = null; // what comes next may be anywhere else
+        this.grid?.trim(next.length);
         this.mesh.instanceMatrix.addUpdateRange(0, 16 * next.length);
         this.mesh.instanceMatrix.needsUpdate = true;
         this.known = null;
@@ -256,7 +257,7 @@ export class Instances {
         this.stale = true;
         this.mesh.setMatrixAt(i, matrixOf(pose));
         this.radii[i] = 1.0001 * pose.half_extents.reduce((sum, half) => sum + half * half, 1e-12);
-        this.grid.put(i, this.mesh.instanceMatrix.array, 16 * i + 12, this.radii[i]);
+        this.grid?.put(i, this.mesh.instanceMatrix.array, 16 * i + 12, this.radii[i]);
     }
 
     private put(i: number, pose: Pose): void {
@@ -364,6 +365,7 @@ export class Instances {
         let best = Infinity;
         let found = -1;
         const looks = this.looks.array;
+        this.grid ??= this.makeGrid();
         this.grid.along(ray, (i) => {
             if (looks[i] >= HIDDEN) return best;
             const enter = this.enter(ray, i);
@@ -376,9 +378,15 @@ export class Instances {
         return { name: this.drawn[found].name, at: ray.at(this.enter(ray, found), new Vector3()) };
     }
 
+    private makeGrid(): Grid {
+        const grid = new Grid(this.mesh.instanceMatrix.count);
+        for (let i = 0; i < this.drawn.length; i++) grid.put(i, this.mesh.instanceMatrix.array, 16 * i + 12, this.radii[i]);
+        return grid;
+    }
+
     /** Boxes that the ray was tried against when something was last looked for on one. */
     get tried(): number {
-        return this.grid.tried;
+        return this.grid?.tried ?? 0;
     }
 
     /** Where along the ray it enters a box, by slabs in the box's own frame; negative: nowhere. */

@@ -80,12 +80,25 @@ export function buffersOf({ ids, centers, halves, turns, bits }: BoxPage): Array
 
 /** The boxes of a page, as they were at its revision. */
 export function boxesOf({ revision, names, ids, centers, halves, turns, bits, rest }: BoxPage): Box[] {
-    const wide = centers.length / names.length;
-    const of = (column: Float64Array, width: number, i: number) => Array.from({ length: width }, (_, k) => column[width * i + k]);
+    const flat = centers.length === 2 * names.length;
     const boxes = names.map((name, i): Box => {
-        const placed = { name, id: ids[i], center: of(centers, wide, i), half_extents: of(halves, wide, i) };
-        const met = { category: bits[3 * i], mask: bits[3 * i + 1], group: bits[3 * i + 2], seen: revision };
-        return wide === 2 ? { ...placed, angle: turns[i], ...met } : { ...placed, rotation: of(turns, 4, i), ...met };
+        const [a, b, c] = [3 * i, 3 * i + 1, 3 * i + 2];
+        if (flat) {
+            const [x, y] = [2 * i, 2 * i + 1];
+            return { name, id: ids[i], center: [centers[x], centers[y]], half_extents: [halves[x], halves[y]], angle: turns[i], category: bits[a], mask: bits[b], group: bits[c], seen: revision };
+        }
+        const t = 4 * i;
+        return {
+            name,
+            id: ids[i],
+            center: [centers[a], centers[b], centers[c]],
+            half_extents: [halves[a], halves[b], halves[c]],
+            rotation: [turns[t], turns[t + 1], turns[t + 2], turns[t + 3]],
+            category: bits[a],
+            mask: bits[b],
+            group: bits[c],
+            seen: revision,
+        };
     });
     for (const [i, more] of rest) Object.assign(boxes[i], more);
     return boxes;

@@ -114,7 +114,6 @@ export class View {
         store.on(["hover"], () => this.hover());
         this.resize();
         this.paint();
-        this.renderer.compile(this.scene, this.eye.camera); // while boxes are on their way
     }
 
     get side(): Side {
