@@ -161,8 +161,8 @@ T ?=
 EFFORT ?= 1
 ##: TIMEOUT_FACTOR=5 test, docker-test, valgrind: allow five times the usual time
 TIMEOUT_FACTOR ?= $(if $(filter asan tsan,$(config)),10,2)
-##: TEST_JOBS=2     test: run two programs at a time; by default one, with a sanitizer JOBS of them
-TEST_JOBS ?= $(if $(filter asan tsan,$(config)),$(JOBS),1)
+##: TEST_JOBS=2     test: run two programs at a time, but those of clients and web alone; by default JOBS
+TEST_JOBS ?= $(JOBS)
 PICKED = $(foreach bin,$(TEST_BINS),$(if $(findstring $(T),$(bin:$(B)/tests/%=%)),$(bin),$(if $(T),,$(bin))))
 PICKED_WEB = $(filter $(TEST_WEB),$(PICKED))
 PICKED_CLIENTS = $(filter $(TEST_CLIENTS),$(PICKED))

@@ -1,8 +1,9 @@
 #!/bin/sh
 # run.sh WORD PROGRAM... - runs the test programs whose path below tests/ contains WORD (all if it
-# is empty), TEST_JOBS of them at a time, and sums up. What a program printed is shown when it has
-# ended; what failed is shown once more at the end. Fails if a program failed or checked nothing, or
-# if none ran.
+# is empty), TEST_JOBS of them at a time, and sums up. Those of tests/clients and tests/web, which
+# start node and browsers, run after the others, one at a time. What a program printed is shown when
+# it has ended; what failed is shown once more at the end. Fails if a program failed or checked
+# nothing, or if none ran.
 # The programs start in the order of the file TEST_SECONDS, where each run leaves how long they
 # took: first those that are not in it, then the longest first. So the last ones to end are short.
 # With ONLY_THREADS set, the programs that start no thread are left out (tests/threads.sh).
@@ -83,8 +84,11 @@ fi
 known=${TEST_SECONDS:-$folder/known}
 mkdir -p "$(dirname "$known")"
 touch "$known" "$folder/seconds"
-longest_first "$known" <"$folder/picked" | tr '\n' '\0' |
+longest_first "$known" <"$folder/picked" >"$folder/ordered"
+alone='^tests/(clients|web)/'
+grep -vE "$alone" "$folder/ordered" | tr '\n' '\0' |
     xargs -0 -r -n 1 -P "${TEST_JOBS:-1}" "$0" --one "$folder"
+grep -E "$alone" "$folder/ordered" | tr '\n' '\0' | xargs -0 -r -n 1 "$0" --one "$folder"
 keep_seconds "$known" "$folder/seconds"
 programs=$(awk 'END { print NR }' "$folder/sums")
 cat "$folder/failed"
