@@ -66,7 +66,7 @@ test("a shot at what the shooter sees hits at the exact time, and misses where t
             await page.click("#fire");
             return (await result(page, "exact time")) === "hit" && /^missed by \d+ cm$/.test(await result(page, "now"));
         });
-        const shown = await page.textContent("#curl");
+        const shown = await until("the request", () => page.textContent("#curl")); // it comes after the verdicts
         assert.match(shown, /^curl -s --json '.*"explain":\["target"\].*' 'http:\/\/127\.0\.0\.1:\d+\/v1\/scenes\/lag-\w+\/query\/ray'$/);
         assert.deepEqual(JSON.parse(execFileSync("sh", ["-c", shown.replace(/,"at":\{[^}]*\}/, "")])).results.length, 1);
         await page.screenshot({ path: `${PICTURES}lag.png` });
