@@ -434,75 +434,91 @@ static void join_parts(size_t at, struct obb_arena *arena, wire_record *record)
     joined++;
 }
 
-/* Makes the scenes of the log anew, and compares them with those of the store. Meanwhile no piece
- * of a snapshot comes into the log. */
-static size_t compare_with_log(void)
+/* The scenes of the log, made by a plain reading of it as far as it was read. */
+static struct {
+    struct obb_scene *scenes[SCENES];
+    uint64_t numbers[SCENES];
+    wire_record_id newest[SCENES];
+    size_t at, records;
+} reader;
+
+/* Reads the record at place i of the log, and does in its scene what it says. */
+static void read_record(size_t i)
 {
-    struct obb_scene *scenes[SCENES] = {NULL};
-    uint64_t numbers[SCENES] = {0};
-    wire_record_id newest[SCENES] = {{0}};
-    size_t records = 0;
+    const uint64_t number = memory.log[i].scene;
+    struct obb_arena arena;
+    obb_arena_init(&arena);
+    wire_record record = {.kind = WIRE_RECORD_KINDS};
+    const obb_str bytes = {memory.log[i].bytes, memory.log[i].length};
+    ck_assert_int_eq(wire_record_read(bytes, &arena, &record), OBB_OK);
+    join_parts(i, &arena, &record);
+    uint64_t fresh = 0;
+    for (size_t k = 0; k < record.effects.count; k++)
+        fresh += record.effects.list[k].kind == OBB_EFFECT_NEW;
+    ck_assert(record.kind == WIRE_RECORD_GONE || record.base_id == record.effects.next_id - fresh);
+    size_t s = 0;
+    if (record.kind == WIRE_RECORD_MADE) {
+        while (s < SCENES - 1 && !obb_str_equal(record.name, obb_str_of(scene_names[s])))
+            s++;
+        ck_assert_ptr_null(reader.scenes[s]);
+        reader.numbers[s] = number;
+        ck_assert(record.effects.has_settings);
+        ck_assert_int_eq(
+            obb_scene_create(record.name, &record.effects.settings, 0, NULL, &reader.scenes[s]),
+            OBB_OK);
+    } else {
+        while (s < SCENES - 1 && reader.numbers[s] != number)
+            s++;
+    }
+    ck_assert_uint_eq(reader.numbers[s], number);
+    ck_assert(record.kind == WIRE_RECORD_MADE
+                  ? !wire_record_id_is(record.base)
+                  : wire_record_id_equal(record.base, reader.newest[s]));
+    reader.newest[s] = record.id;
+    if (record.kind == WIRE_RECORD_GONE) {
+        obb_scene_destroy(reader.scenes[s]);
+        reader.scenes[s] = NULL;
+        reader.numbers[s] = 0;
+    } else {
+        struct obb_prepared *prepared = NULL;
+        obb_committed committed;
+        ck_assert_int_eq(
+            obb_effects_prepare(reader.scenes[s], &record.effects, false, &arena, &prepared),
+            OBB_OK);
+        obb_edit_commit(prepared, &committed);
+    }
+    reader.records++;
+    obb_arena_fini(&arena);
+}
+
+/* Reads what came into the log since the last call, and compares its scenes with those of the
+ * store. Meanwhile no piece of a snapshot comes into the log. */
+static void compare_with_log(void)
+{
     (void)pthread_mutex_lock(&log_guard);
-    for (size_t i = 0; i < memory.count; i++) {
-        const srv_entry_kind kind = memory.log[i].kind;
-        const uint64_t number = memory.log[i].scene;
-        if (kind != SRV_ENTRY_RECORD && kind != SRV_ENTRY_GONE)
-            continue; /* a snapshot says nothing new */
-        struct obb_arena arena;
-        obb_arena_init(&arena);
-        wire_record record = {.kind = WIRE_RECORD_KINDS};
-        const obb_str bytes = {memory.log[i].bytes, memory.log[i].length};
-        ck_assert_int_eq(wire_record_read(bytes, &arena, &record), OBB_OK);
-        join_parts(i, &arena, &record);
-        uint64_t fresh = 0;
-        for (size_t k = 0; k < record.effects.count; k++)
-            fresh += record.effects.list[k].kind == OBB_EFFECT_NEW;
-        ck_assert(record.kind == WIRE_RECORD_GONE ||
-                  record.base_id == record.effects.next_id - fresh);
-        size_t s = 0;
-        if (record.kind == WIRE_RECORD_MADE) {
-            while (s < SCENES - 1 && !obb_str_equal(record.name, obb_str_of(scene_names[s])))
-                s++;
-            ck_assert_ptr_null(scenes[s]);
-            numbers[s] = number;
-            ck_assert(record.effects.has_settings);
-            ck_assert_int_eq(
-                obb_scene_create(record.name, &record.effects.settings, 0, NULL, &scenes[s]),
-                OBB_OK);
-        } else {
-            while (s < SCENES - 1 && numbers[s] != number)
-                s++;
-        }
-        ck_assert_uint_eq(numbers[s], number);
-        ck_assert(record.kind == WIRE_RECORD_MADE ? !wire_record_id_is(record.base)
-                                                  : wire_record_id_equal(record.base, newest[s]));
-        newest[s] = record.id;
-        if (record.kind == WIRE_RECORD_GONE) {
-            obb_scene_destroy(scenes[s]);
-            scenes[s] = NULL;
-            numbers[s] = 0;
-        } else {
-            struct obb_prepared *prepared = NULL;
-            obb_committed committed;
-            ck_assert_int_eq(
-                obb_effects_prepare(scenes[s], &record.effects, false, &arena, &prepared), OBB_OK);
-            obb_edit_commit(prepared, &committed);
-        }
-        records++;
-        obb_arena_fini(&arena);
+    for (; reader.at < memory.count; reader.at++) {
+        const srv_entry_kind kind = memory.log[reader.at].kind;
+        if (kind == SRV_ENTRY_RECORD || kind == SRV_ENTRY_GONE)
+            read_record(reader.at); /* a snapshot says nothing new */
     }
     for (size_t s = 0; s < SCENES; s++) {
         struct obb_scene *kept = obb_store_find(writer.store, obb_str_of(scene_names[s])),
                          *other = obb_store_find(twin.store, obb_str_of(scene_names[s]));
-        ck_assert((kept != NULL) == (scenes[s] != NULL) && (kept != NULL) == (other != NULL));
+        ck_assert((kept != NULL) == (reader.scenes[s] != NULL) &&
+                  (kept != NULL) == (other != NULL));
         if (kept == NULL)
             continue;
-        ck_assert_uint_eq(obb_scene_hash(kept), obb_scene_hash(scenes[s]));
+        ck_assert_uint_eq(obb_scene_hash(kept), obb_scene_hash(reader.scenes[s]));
         ck_assert_uint_eq(obb_scene_hash(kept), obb_scene_hash(other));
-        obb_scene_destroy(scenes[s]);
     }
     (void)pthread_mutex_unlock(&log_guard);
-    return records;
+}
+
+static void end_reader(void)
+{
+    for (size_t s = 0; s < SCENES; s++)
+        obb_scene_destroy(reader.scenes[s]);
+    memset(&reader, 0, sizeof reader);
 }
 
 /* Returns whether every kind of end was seen often enough. */
@@ -516,7 +532,6 @@ static bool enough(void)
 
 static void run_random_ops(void)
 {
-    size_t records = 0;
     counts = (struct counts){0};
     atomic_store(&memory.failures, 0);
     atomic_store(&memory.groups, 0);
@@ -541,20 +556,21 @@ static void run_random_ops(void)
             atomic_store(&memory.fail_in, 0);
             while (any_busy())
                 srv_loop_step(loop, 10);
-            records += compare_with_log();
+            compare_with_log();
         }
     }
     atomic_store(&memory.fail_in, 0);
     while (any_busy())
         srv_loop_step(loop, 10);
-    records += compare_with_log();
+    compare_with_log();
     ck_assert_uint_gt(joined, 10);
     printf("%zu ops: %zu changed a scene, %zu did not, %zu refused, %zu failed with the journal; "
            "%zu scenes made, %zu removed, %zu large, %zu dry runs, %zu repeated, %zu with an id of "
            "another commit; %zu failures of %zu groups, %zu records read\n",
            counts.ops, counts.applied, counts.unchanged, counts.refused, counts.failed, counts.made,
            counts.removed, counts.large, counts.dry, counts.repeated, counts.misused,
-           atomic_load(&memory.failures), atomic_load(&memory.groups), records);
+           atomic_load(&memory.failures), atomic_load(&memory.groups), reader.records);
+    end_reader();
     end();
     for (size_t i = 0; i < SLOTS; i++) {
         obb_arena_fini(&slots[i].arena);
