@@ -575,6 +575,7 @@ static void run_random_ops(void)
     for (size_t i = 0; i < SLOTS; i++) {
         obb_arena_fini(&slots[i].arena);
         free(slots[i].puts);
+        slots[i].puts = NULL;
     }
 }
 
