@@ -192,7 +192,9 @@ test("where the page was too slow and the daemon has forgotten what it missed, w
         await daemon.commit(scene, { put: { c: { ...at(20), category: 4 } } }); // 3
         await daemon.commit(scene, { remove: ["d"], put: { e: at(40), f: at(41) } }); // 4
         await daemon.commit(scene, pose("b", 2)); // 5
-        const read = page.waitForResponse((response) => response.url().endsWith("/query/pairs")); // how those of revision 5 meet
+        // how those of revision 5 meet: others ask for more of the pairs of the selected box
+        const asked = (request) => request.url().endsWith("/query/pairs") && request.postDataJSON().want.join() === "relation";
+        const read = page.waitForResponse((response) => asked(response.request()));
         back();
         await read;
         await page.waitForSelector("#status[data-state=live]");
