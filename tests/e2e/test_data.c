@@ -69,7 +69,8 @@ static long ask(const char *method, const char *path, const char *body)
 static size_t start_in(const char *data, const char *sync)
 {
     daemon_start(&daemon,
-                 (const char *[]){"--log-level", "error", "--data", data, "--sync", sync, NULL});
+                 (const char *[]){"--log-level", "error", "--data", data, "--sync", sync,
+                                  "--request-timeout", "120000", NULL}); /* an import is long */
     client = http_open(daemon.url);
     size_t refused = 0;
     while (ask("GET", "/readyz", NULL) != 200) {
