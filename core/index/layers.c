@@ -213,7 +213,7 @@ obb_status obb_layers_next(const struct obb_layers *previous,
     /* `dead` counts the entries that this commit ends: they have no `died` yet, so they are
      * gathered too. */
     size_t count = 0, dead = 0;
-    for (size_t i = first; i < kept; i++) {
+    for (size_t i = first; i < kept && gathered != NULL; i++) {
         const struct level *level = &next->levels[i];
         dead += level->ending;
         const struct obb_version *const *old = obb_index_versions(level->index);

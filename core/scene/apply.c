@@ -925,7 +925,11 @@ static obb_status apply_groups(struct obb_apply *apply, obb_fault *fault)
     };
     for (size_t g = 0; g < sizeof groups / sizeof groups[0]; g++) {
         const struct group_entries *of = &groups[g].entries;
-        struct entries entries; /* `found` and `boxes` are written round by round */
+        *fault = (obb_fault){.group = groups[g].group};
+        if (of->count == 0)
+            continue;
+        struct entries entries; /* `boxes` are written round by round */
+        memset(entries.found, 0, sizeof entries.found);
         if (of->columns != NULL)
             entries.put = of->columns->rest;
         entries.first = of->first;
@@ -934,7 +938,6 @@ static obb_status apply_groups(struct obb_apply *apply, obb_fault *fault)
         entries.columns = of->columns;
         entries.new =
             groups[g].group == OBB_GROUP_PUT && edit->puts_differ && apply->scene->names.count == 0;
-        *fault = (obb_fault){.group = groups[g].group};
         for (; fault->index < entries.count; fault->index++) {
             if (names_boxes(fault->group))
                 look_ahead(apply, &entries, fault->index);

@@ -57,16 +57,17 @@ void wire_column_get(const struct wire_column *column, size_t first, size_t coun
     const char *bytes = column->values;
     switch (column->type) {
     case WIRE_DOUBLES:
+#if __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
+    case WIRE_F64LE: /* the same */
+#endif
         memcpy(out, bytes + first * sizeof *out, count * sizeof *out);
         break;
+#if __BYTE_ORDER__ != __ORDER_LITTLE_ENDIAN__
     case WIRE_F64LE:
-#if __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
-        memcpy(out, bytes + first * sizeof *out, count * sizeof *out);
-#else
         for (size_t i = 0; i < count; i++)
             out[i] = wire_f64le(bytes + (first + i) * 8);
-#endif
         break;
+#endif
     case WIRE_F32LE:
         for (size_t i = 0; i < count; i++)
             out[i] = wire_f32le(bytes + (first + i) * 4);

@@ -303,11 +303,12 @@ static bool check_pose(const struct wire_columns *columns, const struct poses *p
         return wire_columns_fail(columns, ANGLES, i, 0, WIRE_OBB_BAD_NUMBER,
                                  wire_limits[WIRE_ANY].rule);
     const double *q = &poses->rotations[row * 4];
-    obb_quat unit;
-    const obb_status status = obb_quat_normalise(rotation_of(q), &unit);
+    const obb_box came = {.rotation = rotation_of(q)};
+    obb_box made = came;
+    const obb_status status = obb_quat_normalise(came.rotation, &made.rotation);
     if (status != OBB_OK)
         return wire_columns_fail_quaternion(columns, ROTATIONS, i, q, status);
-    if (memcmp(&unit, q, sizeof unit) != 0)
+    if (!obb_box_same_bits(&came, &made))
         maker->normalised[i / 64] |= (uint64_t)1 << i % 64;
     return true;
 }
