@@ -5,10 +5,12 @@ LINT_PACKAGES := clang clang-format clang-tidy shellcheck groff-base systemd pyt
  check-openapi check-install check-watch check-arm64 check-page shellcheck
 # Is there a compiler for aarch64, with the headers of its C library?
 CAN_CROSS = $(shell $(CROSS_CC) -include math.h -fsyntax-only -x c /dev/null 2>/dev/null && echo yes)
+# `make lint TIDY=` leaves clang-tidy to whoever runs `make tidy` beside.
+TIDY := tidy
 ##@ Check
 lint: lint-deps ## all checks of the tree; without node, promtool or a compiler for aarch64 those that need them are left out
 	@$(MAKE) --no-print-directory format-check check-lint check-layers check-circles check-headers check-symbols check-openapi \
-	 check-install shellcheck tidy check-clients \
+	 check-install shellcheck $(TIDY) check-clients \
 	 $(if $(HAVE_NODE),check-page) $(if $(shell command -v promtool),check-watch) $(if $(CAN_CROSS),check-arm64)
 lint-deps:
 	$(call install,$(BUILD_PACKAGES) $(TEST_PACKAGES) $(LINT_PACKAGES))
