@@ -586,6 +586,30 @@ test("a scene that is not there is not asked of another, and Back leads to the s
     await close();
 });
 
+test("an address that the user changes is not written over before the page has read it", async () => {
+    const opened = await openPage(browser, daemon.url, { expected: [/status of 404/] });
+    const { page } = opened;
+    await page.addInitScript(() => {
+        const later = globalThis.setTimeout;
+        globalThis.due = []; // what the page wants to do after 300 ms, which is when it writes its address
+        globalThis.setTimeout = (then, ms, ...rest) => (ms === 300 ? globalThis.due.push(then) : later(then, ms, ...rest));
+    });
+    await page.goto(`${daemon.url}/#demo`);
+    await page.waitForSelector("#status[data-state=live]");
+    await select(page, "door");
+    const written = await page.evaluate(() => {
+        const due = globalThis.due.splice(0);
+        location.hash = "nosuch"; // which the page hears of after this function
+        for (const then of due) then();
+        return [due.length, location.hash];
+    });
+    assert.ok(written[0] > 0, "the page had nothing to write");
+    assert.equal(written[1], "#nosuch");
+    await page.waitForSelector("#status[data-state=gone]");
+    assert.equal(await page.inputValue("#scene"), "nosuch");
+    await opened.close();
+});
+
 test("without WebGL the page says so and the rest works", async () => {
     const blind = await launch(["--disable-3d-apis"]);
     try {

@@ -30,6 +30,7 @@ export class Address {
     readonly particular = wordsOfAddress().size > 0; // did the first address say more than a scene?
     private scene = "";
     private step = ""; // what the newest step of the history is
+    private known = ""; // the address that was read or written last; any other is to be read first
     private restoring: URLSearchParams | null = null; // until its scene is there
     private settling = false; // what is written next belongs to the step that was gone to
     private timer = 0;
@@ -64,12 +65,14 @@ export class Address {
             if (this.scene) history.pushState(null, "", address);
             else history.replaceState(null, "", address);
         }
+        this.known = location.hash;
         this.scene = scene;
         this.restoring = wordsOfAddress();
     }
 
     /** The browser has gone to another address. */
     private read(): void {
+        this.known = location.hash;
         const scene = sceneOfAddress();
         if (!scene) return;
         this.restoring = wordsOfAddress();
@@ -113,7 +116,7 @@ export class Address {
 
     private write(): void {
         const { store, view, playback, scene } = this;
-        if (this.restoring || playback.travelling || !scene || store.loaded !== scene) return; // comes again
+        if (this.restoring || playback.travelling || !scene || store.loaded !== scene || location.hash !== this.known) return; // comes again
         const words = new URLSearchParams();
         for (const name of store.selection.slice(0, MOST)) words.append("box", name);
         for (const [name, value] of Object.entries(this.probes.words)) words.set(name, value);
@@ -131,6 +134,7 @@ export class Address {
         const step = JSON.stringify([scene, store.past !== null, [...words].filter(([name]) => STEPS.has(name))]);
         if (step !== this.step && !this.settling) history.pushState(null, "", address);
         else if (address !== location.hash) history.replaceState(null, "", address);
+        this.known = location.hash;
         this.step = step;
         this.settling = false;
         this.beside.tell(location.hash.slice(1));
