@@ -1,5 +1,5 @@
-/* The inside of an index, for the build that fills it and the join that reads it. Internal to
- * core/index. */
+/* The inside of an index, for the build that fills it, and the join and the layers that read it.
+ * Internal to core/index. */
 #ifndef OBB_INDEX_BODY_H
 #define OBB_INDEX_BODY_H
 

@@ -1,13 +1,21 @@
 /* The join of all pairs of a state, or of the pairs that a commit can have changed, in phases of
  * independent chunks:
  *
+ *   mark    marks the ids of each index but the base, and of the moved, in a set of bits
  *   ready   finds which entries of each index are alive, and quantises the smaller of two indexes
  *           on the grid of the larger
+ *   again   finds which entries are alive by their versions, if the marks have missed some
  *   find    joins each index with itself and with each other index (obb_kernels.join), a few groups
  *           of boxes a chunk; asks the judge; parts the pairs of the chunk by ranges of ids
  *   order   orders the pairs of each range by (id, id), from the lists of all chunks
  *
  * A join that only counts has no phase order.
+ *
+ * An entry is dead if a later level has its id, because a newer version of the box stands there.
+ * That takes a look at a bit for each later level, and no cache miss for the version. An entry whose
+ * box was removed may have no later version. So the marks may miss a dead entry, but they never take
+ * out one that is alive. If they leave as many entries as boxes are alive, they have missed none. If
+ * they leave more, the phase again asks every version.
  *
  * Fresh memory costs more than the work on it: a fault of a page takes as long as 200 pairs. So a
  * pair is held twice, by its chunk and in the result, and as two ranks if nobody asks for its
@@ -27,30 +35,35 @@
 #include <math.h>
 #include <string.h>
 
-#define READY_ENTRIES 8192 /* entries checked in a chunk: 50 us */
-#define FIND_GROUPS   8    /* groups of 256 boxes joined in a chunk: 50 us and more */
-#define FIND_CHUNKS   256  /* chunks at most, about; a larger index has more groups in each */
-#define FIND_SHARE    2    /* pairs that a chunk has room for at first, for each of its boxes */
-#define JUDGED        32   /* pairs whose boxes are fetched before the first is judged */
-#define ORDER_PAIRS   4096 /* pairs ordered in a chunk, about: 40 us */
-#define RANGE_BOXES   4096 /* ids in a range, about; fewer where that makes less than... */
-#define SHARED_RANGES 8    /* ...so many ranges, for the sake of many threads */
-#define LEAST_BOXES   256  /* ids in a range, at least */
-#define RANGES        1024 /* at most */
-#define NARROW        13   /* bits; a range of up to so many ids is sorted by counting */
-#define FEW           16   /* items; up to so many, insertion sorts fastest */
+#define READY_ENTRIES 8192  /* entries checked in a chunk: 10 us by marks, 50 us by versions */
+#define MARK_IDS      65536 /* ids marked between two looks at the cancellation: 50 us */
+#define MARK_BYTES    4     /* of marks for each entry, at most: ids with gaps take more */
+#define MOVED_SHARE   64    /* marks pay for a join of the moved if they are one entry in so many */
+#define FIND_GROUPS   8     /* groups of 256 boxes joined in a chunk: 50 us and more */
+#define FIND_CHUNKS   256   /* chunks at most, about; a larger index has more groups in each */
+#define FIND_SHARE    2     /* pairs that a chunk has room for at first, for each of its boxes */
+#define JUDGED        32    /* pairs whose boxes are fetched before the first is judged */
+#define ORDER_PAIRS   4096  /* pairs ordered in a chunk, about: 40 us */
+#define RANGE_BOXES   4096  /* ids in a range, about; fewer where that makes less than... */
+#define SHARED_RANGES 8     /* ...so many ranges, for the sake of many threads */
+#define LEAST_BOXES   256   /* ids in a range, at least */
+#define RANGES        1024  /* at most */
+#define NARROW        13    /* bits; a range of up to so many ids is sorted by counting */
+#define FEW           16    /* items; up to so many, insertion sorts fastest */
 #define MOST_PAIRS    ((size_t)1 << 23) /* held at most; beyond: OBB_LIMIT */
 
-enum phase { START, READY, FIND, ORDER, DONE };
+enum phase { START, MARK, READY, AGAIN, FIND, ORDER, DONE };
 
 /* A side: an index of the layers, or the index of the moved. */
 struct side {
     const struct obb_index *index;
-    size_t level;       /* of the layers */
-    uint32_t base;      /* number of its first entry among the entries of all sides */
-    bool whole;         /* all entries are alive */
-    uint16_t *alive;    /* per node of level 0 */
-    size_t first_chunk; /* of the phase ready, unless whole */
+    size_t level;    /* of the layers */
+    uint32_t base;   /* number of its first entry among the entries of all sides */
+    bool whole;      /* `alive` is right from the start */
+    uint16_t *alive; /* per node of level 0; of a join of the moved, in the levels: and not moved */
+    size_t first_chunk; /* of the phases ready and again, unless whole */
+    uint64_t *marks;    /* bits of its ids; NULL: none */
+    atomic_size_t kept; /* entries that the marks leave in `alive`, if they are asked */
     struct obb_side as_is;
 };
 
@@ -90,9 +103,13 @@ struct obb_join {
     size_t side_count, match_count;
     struct side *sides;
     struct match *matches;
-    size_t ready_chunks; /* for the sides; one chunk a match follows */
-    size_t chunks;       /* of the phase find */
-    struct list *lists;  /* one for each of these chunks */
+    bool by_marks;          /* the marks tell which entries are alive */
+    uint64_t first_mark;    /* id of the first bit of marks */
+    size_t mark_words;      /* of each set of marks */
+    atomic_size_t unmarked; /* entries of levels that the marks leave alive */
+    size_t ready_chunks;    /* for the sides; one chunk a match follows */
+    size_t chunks;          /* of the phase find */
+    struct list *lists;     /* one for each of these chunks */
     uint64_t least_id;
     uint64_t *sorted; /* all ids, if they are too far apart for ranks of 32 bits; else NULL */
     size_t sorted_count;
@@ -126,9 +143,10 @@ static bool is_moved(const struct obb_join *join, const struct obb_version *vers
             return join->set[i] != NULL;
 }
 
-static obb_status remember_moved(struct obb_join *join, const struct obb_version *const *moved,
-                                 size_t count)
+static obb_status remember_moved(struct obb_join *join)
 {
+    const struct obb_version *const *moved = join->moved->versions;
+    const size_t count = join->moved->count;
     size_t room = 16;
     while (room < count * 2)
         room *= 2;
@@ -151,15 +169,41 @@ static int by_value(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
+/* Finds the least and the greatest id of the levels, which have those of the moved, too. Returns
+ * the number of their entries. */
+static size_t span_ids(const struct obb_join *join, uint64_t *out_least, uint64_t *out_most)
+{
+    size_t entries = 0;
+    *out_least = UINT64_MAX;
+    *out_most = 0;
+    for (size_t i = 0; i < obb_layers_levels(join->layers); i++) {
+        const struct obb_index *index = obb_layers_level(join->layers, i);
+        *out_least = index->least_id < *out_least ? index->least_id : *out_least;
+        *out_most = index->most_id > *out_most ? index->most_id : *out_most;
+        entries += index->count;
+    }
+    return entries;
+}
+
+/* Chooses whether entries are found alive by marks. */
+static void choose_marks(struct obb_join *join)
+{
+    uint64_t most;
+    const size_t levels = obb_layers_levels(join->layers),
+                 entries = span_ids(join, &join->first_mark, &most);
+    if (entries == 0 || !obb_layers_supersede(join->layers, join->revision) ||
+        (join->moved != NULL ? join->moved->count < entries / MOVED_SHARE : levels == 1))
+        return;
+    const uint64_t words = (most - join->first_mark) / 64 + 1;
+    join->by_marks = words <= entries * MARK_BYTES / sizeof(uint64_t) / (levels + 1);
+    join->mark_words = (size_t)words;
+}
+
 /* Chooses how ids become ranks of 32 bits in the same order, and how ranks become ranges. */
 static obb_status choose_ranks(struct obb_join *join, size_t entries)
 {
-    uint64_t least = UINT64_MAX, most = 0;
-    for (size_t s = 0; s < join->side_count; s++) {
-        const struct obb_index *index = join->sides[s].index;
-        least = index->least_id < least ? index->least_id : least;
-        most = index->most_id > most ? index->most_id : most;
-    }
+    uint64_t least, most;
+    (void)span_ids(join, &least, &most);
     join->least_id = least;
     uint64_t span = entries > 0 ? most - least : 0;
     if (span > UINT32_MAX) {
@@ -208,23 +252,40 @@ static uint32_t rank_of(const struct obb_join *join, uint64_t id)
     return (uint32_t)low;
 }
 
+/* Sets all entries alive. */
+static void fill_alive(struct side *side)
+{
+    const struct obb_index *index = side->index;
+    const size_t nodes = index->tree.nodes[0];
+    memset(side->alive, 0xff, nodes * sizeof *side->alive);
+    if (index->count % OBB_NODE != 0 || index->count == 0)
+        side->alive[nodes - 1] = (uint16_t)((1u << index->count % OBB_NODE) - 1);
+}
+
 static obb_status add_side(struct obb_join *join, const struct obb_index *index, size_t level,
                            uint32_t base)
 {
     struct side *side = &join->sides[join->side_count++];
-    const size_t nodes = index->tree.nodes[0];
     *side = (struct side){.index = index, .level = level, .base = base};
-    side->alive = obb_budget_malloc(join->budget, nodes, sizeof *side->alive);
+    side->alive = obb_budget_malloc(join->budget, index->tree.nodes[0], sizeof *side->alive);
     if (side->alive == NULL)
         return OBB_NO_MEMORY;
-    memset(side->alive, 0xff, nodes * sizeof *side->alive);
-    if (index->count % OBB_NODE != 0 || index->count == 0)
-        side->alive[nodes - 1] = (uint16_t)((1u << index->count % OBB_NODE) - 1);
-    /* A join of the moved checks liveness in the phase find. */
-    side->whole = join->moved != NULL || obb_layers_whole(join->layers, level, join->revision);
+    fill_alive(side);
+    /* Without marks, a join of the moved checks liveness in the phase find. */
+    if (join->moved != NULL)
+        side->whole = !join->by_marks || index == join->moved;
+    else
+        side->whole = obb_layers_whole(join->layers, level, join->revision);
     side->first_chunk = join->ready_chunks;
     if (!side->whole)
         join->ready_chunks += (index->count + READY_ENTRIES - 1) / READY_ENTRIES;
+    else if (index != join->moved)
+        atomic_fetch_add_explicit(&join->unmarked, index->count, memory_order_relaxed);
+    if (join->by_marks && level > 0) {
+        side->marks = obb_budget_calloc(join->budget, join->mark_words, sizeof *side->marks);
+        if (side->marks == NULL)
+            return OBB_NO_MEMORY;
+    }
     side->as_is =
         (struct obb_side){.tree = &index->tree, .boxes = index->boxes, .alive = side->alive};
     return OBB_OK;
@@ -265,7 +326,8 @@ static obb_status make_ready(struct obb_join *join)
     join->matches = obb_budget_calloc(join->budget, sides * sides, sizeof *join->matches);
     if (join->sides == NULL || join->matches == NULL)
         return OBB_NO_MEMORY;
-    obb_status status = OBB_OK;
+    choose_marks(join);
+    obb_status status = join->moved != NULL && !join->by_marks ? remember_moved(join) : OBB_OK;
     size_t entries = 0;
     for (size_t i = 0; i < levels && status == OBB_OK; i++) {
         const struct obb_index *index = obb_layers_level(join->layers, i);
@@ -305,13 +367,11 @@ static obb_status create(const struct obb_layers *layers, uint64_t revision,
     join->cancel = cancel;
     join->budget = budget;
     atomic_init(&join->found, 0);
+    atomic_init(&join->unmarked, 0);
     obb_status status = OBB_OK;
-    if (moved != NULL) {
-        status = remember_moved(join, moved, count);
-        if (status == OBB_OK)
-            status = obb_index_build(moved, NULL, count, obb_layers_dimensions(layers),
-                                     join->kernels, cancel, budget, &join->moved);
-    }
+    if (moved != NULL)
+        status = obb_index_build(moved, NULL, count, obb_layers_dimensions(layers), join->kernels,
+                                 cancel, budget, &join->moved);
     if (status == OBB_OK)
         status = make_ready(join);
     if (status == OBB_OK)
@@ -351,8 +411,10 @@ void obb_join_destroy(struct obb_join *join)
 {
     if (join == NULL)
         return;
-    for (size_t i = 0; i < join->side_count; i++)
+    for (size_t i = 0; i < join->side_count; i++) {
         obb_budget_free(join->sides[i].alive);
+        obb_budget_free(join->sides[i].marks);
+    }
     for (size_t i = 0; i < join->match_count; i++)
         obb_budget_free(join->matches[i].block);
     for (size_t i = 0; join->lists != NULL && i < join->chunks; i++)
@@ -372,11 +434,64 @@ void obb_join_destroy(struct obb_join *join)
 
 /* ---- Ready ----------------------------------------------------------------------------------- */
 
-/* Finds which entries of a part of a side are alive. */
-static void look_alive(const struct obb_join *join, struct side *side, size_t first)
+/* Marks the ids of a side. */
+static obb_status mark(const struct obb_join *join, size_t chunk)
 {
-    const size_t rest = side->index->count - first;
-    const size_t end = first + obb_least(rest, READY_ENTRIES);
+    const struct side *side = &join->sides[chunk + 1];
+    const uint64_t *ids = side->index->ids, first = join->first_mark;
+    for (size_t from = 0; from < side->index->count; from += MARK_IDS) {
+        if (cancelled(join))
+            return OBB_CANCELLED;
+        const size_t end = from + obb_least(side->index->count - from, MARK_IDS);
+        for (size_t i = from; i < end; i++)
+            side->marks[(ids[i] - first) / 64] |= (uint64_t)1 << (ids[i] - first) % 64;
+    }
+    return OBB_OK;
+}
+
+/* Takes the entries of a part of a side that have a mark of side `by` out of `alive`. */
+static void take_out(const struct obb_join *join, struct side *side, size_t first, size_t end,
+                     const struct side *by)
+{
+    const uint64_t *ids = side->index->ids, *marks = by->marks, base = join->first_mark;
+    for (size_t i = first; i < end; i += OBB_NODE) {
+        uint32_t marked = 0;
+        for (size_t k = 0; k < obb_least(end - i, OBB_NODE); k++) {
+            const uint64_t bit = ids[i + k] - base;
+            marked |= (uint32_t)(marks[bit / 64] >> bit % 64 & 1) << k;
+        }
+        side->alive[i / OBB_NODE] &= (uint16_t)~marked;
+    }
+}
+
+static size_t count_alive(const struct side *side, size_t first, size_t end)
+{
+    size_t alive = 0;
+    for (size_t i = first; i < end; i += OBB_NODE)
+        alive += (size_t)__builtin_popcount(side->alive[i / OBB_NODE]);
+    return alive;
+}
+
+/* Finds by marks which entries of a part of a side are alive, and then, of a join of the moved,
+ * which of them are not moved. */
+static void look_at_marks(struct obb_join *join, struct side *side, size_t first, size_t end)
+{
+    const size_t levels = obb_layers_levels(join->layers);
+    for (size_t i = side->level + 1; i < levels; i++)
+        take_out(join, side, first, end, &join->sides[i]);
+    size_t left = count_alive(side, first, end);
+    atomic_fetch_add_explicit(&join->unmarked, left, memory_order_relaxed);
+    if (join->moved != NULL) {
+        take_out(join, side, first, end, &join->sides[levels]);
+        left = count_alive(side, first, end);
+    }
+    atomic_fetch_add_explicit(&side->kept, left, memory_order_relaxed);
+}
+
+/* Finds by their versions which entries of a part of a side are alive. */
+static void look_at_versions(const struct obb_join *join, struct side *side, size_t first,
+                             size_t end)
+{
     const struct obb_version *const *versions = side->index->versions;
     for (size_t i = first; i < end; i += OBB_NODE) {
         uint32_t alive = 0;
@@ -392,6 +507,37 @@ static void look_alive(const struct obb_join *join, struct side *side, size_t fi
     }
 }
 
+/* Runs a chunk of the phases ready and again that looks at a part of a side. */
+static void look_alive(struct obb_join *join, size_t chunk)
+{
+    size_t s = join->side_count - 1;
+    while (join->sides[s].whole || join->sides[s].first_chunk > chunk)
+        s--;
+    struct side *side = &join->sides[s];
+    const size_t first = (chunk - side->first_chunk) * READY_ENTRIES;
+    const size_t end = first + obb_least(side->index->count - first, READY_ENTRIES);
+    if (join->by_marks)
+        look_at_marks(join, side, first, end);
+    else
+        look_at_versions(join, side, first, end);
+}
+
+/* Goes on without marks if they do not tell which entries are alive. Returns whether the phase
+ * again has work. */
+static bool doubt_marks(struct obb_join *join, obb_status *out_status)
+{
+    if (!join->by_marks || atomic_load_explicit(&join->unmarked, memory_order_relaxed) ==
+                               obb_layers_alive(join->layers))
+        return false;
+    join->by_marks = false;
+    if (join->moved == NULL)
+        return join->ready_chunks > 0;
+    for (size_t s = 0; s < join->side_count; s++)
+        fill_alive(&join->sides[s]);
+    *out_status = remember_moved(join);
+    return false;
+}
+
 static obb_status ready(struct obb_join *join, size_t chunk)
 {
     if (chunk >= join->ready_chunks) {
@@ -403,10 +549,7 @@ static obb_status ready(struct obb_join *join, size_t chunk)
                           obb_first_line(match->block));
         return OBB_OK;
     }
-    size_t s = join->side_count - 1;
-    while (join->sides[s].whole || join->sides[s].first_chunk > chunk)
-        s--;
-    look_alive(join, &join->sides[s], (chunk - join->sides[s].first_chunk) * READY_ENTRIES);
+    look_alive(join, chunk);
     return OBB_OK;
 }
 
@@ -424,6 +567,12 @@ struct finding {
     uint32_t *sizes; /* pairs in each range */
     obb_status status;
 };
+
+/* Returns whether of_moved decides about the pairs of a match. */
+static bool looks_moved(const struct obb_join *join, const struct match *match)
+{
+    return join->moved != NULL && !join->by_marks && match->a != match->b;
+}
 
 /* Returns whether the other box of a pair is alive and not among the moved. A pair of two moved
  * boxes is found by the match of the moved with themselves, so it is not taken a second time. */
@@ -479,7 +628,7 @@ static uint32_t refused(struct finding *f, const uint32_t *a, const uint32_t *b,
     const struct match *match = f->match;
     const struct obb_version *const *versions_a = match->a->index->versions;
     const struct obb_version *const *versions_b = match->b->index->versions;
-    const bool moved = f->join->moved != NULL && match->a != match->b;
+    const bool moved = looks_moved(f->join, match);
     uint32_t refused = 0;
     for (uint32_t m = asked; m != 0; m &= m - 1) {
         const uint32_t i = (uint32_t)__builtin_ctz(m);
@@ -540,7 +689,7 @@ static bool take(void *context, const uint32_t *a, const uint32_t *b, size_t cou
 {
     struct finding *f = context;
     const bool lists = f->join->wish.list != OBB_JOIN_COUNT;
-    const bool all = !f->passes || (f->join->moved != NULL && f->match->a != f->match->b);
+    const bool all = !f->passes || looks_moved(f->join, f->match);
     if (!goes_on(f) || (lists && !make_room(f, count)))
         return false;
     f->counts.candidates += count;
@@ -601,10 +750,19 @@ static obb_status part(struct finding *f, struct list *list)
     return OBB_OK;
 }
 
+/* Returns whether the marks have left no entry of a side. */
+static bool is_empty(const struct obb_join *join, const struct side *side)
+{
+    return join->by_marks && !side->whole &&
+           atomic_load_explicit(&side->kept, memory_order_relaxed) == 0;
+}
+
 static obb_status join_groups(struct finding *f, size_t chunk)
 {
     const struct match *match = f->match;
     const struct obb_join *join = f->join;
+    if (is_empty(join, match->a) || is_empty(join, match->b))
+        return OBB_OK;
     const struct obb_side *a = match->block != NULL ? &match->recoded : &match->a->as_is;
     const struct obb_side *b = match->a == match->b ? a : &match->b->as_is;
     const size_t first = (chunk - match->first_chunk) * match->chunk_groups;
@@ -869,12 +1027,20 @@ size_t obb_join_advance(struct obb_join *join, obb_status *out_status)
     while (chunks == 0 && join->phase != DONE && *out_status == OBB_OK) {
         switch (join->phase) {
         case START:
+            join->phase = MARK;
+            chunks = join->by_marks ? join->side_count - 1 : 0;
+            break;
+        case MARK:
             join->phase = READY;
             chunks = join->ready_chunks + join->match_count;
             if (join->ready_chunks == 0 && join->match_count <= 1 && join->grow == 0)
                 chunks = 0; /* one index, all alive: no work */
             break;
         case READY:
+            join->phase = AGAIN;
+            chunks = doubt_marks(join, out_status) ? join->ready_chunks : 0;
+            break;
+        case AGAIN:
             join->phase = FIND;
             chunks = join->chunks;
             break;
@@ -901,8 +1067,13 @@ obb_status obb_join_chunk(struct obb_join *join, size_t chunk)
     if (cancelled(join))
         return OBB_CANCELLED;
     switch (join->phase) {
+    case MARK:
+        return mark(join, chunk);
     case READY:
         return ready(join, chunk);
+    case AGAIN:
+        look_alive(join, chunk);
+        return OBB_OK;
     case FIND:
         return find(join, chunk);
     case ORDER:
@@ -914,6 +1085,8 @@ obb_status obb_join_chunk(struct obb_join *join, size_t chunk)
     assert(false);
     return OBB_OK;
 }
+
+bool obb_join_marked(const struct obb_join *join) { return join->by_marks; }
 
 obb_join_counts obb_join_count(const struct obb_join *join) { return join->counts; }
 

@@ -1,6 +1,7 @@
 #include "core/index/layers.h"
 
 #include "core/base/alloc.h"
+#include "core/index/index_body.h"
 
 #include <assert.h>
 #include <string.h>
@@ -10,7 +11,8 @@
  * indexed again a logarithmic number of times. */
 #define MERGE_RATIO 4
 #define MERGE_LIMIT \
-    8192 /* entries that a commit may index again beyond MERGE_RATIO times its own */
+    7168               /* entries that a commit may index again beyond MERGE_RATIO times its own */
+#define BITS_WORDS  16 /* words of 64 ids in a set of bits for each id in it, at most */
 #define SMALL       16384 /* entries; the commit itself rebuilds decayed layers of up to so many */
 #define MOST_LEVELS 8     /* layers with more levels are decayed */
 
@@ -156,6 +158,41 @@ static size_t first_merged(const struct obb_layers *layers, size_t added_count)
     return first;
 }
 
+/* The ids of versions, as bits. */
+struct id_bits {
+    uint64_t first, last; /* no id outside is in the set; first > last: empty */
+    uint64_t *words;      /* NULL: the ids are too far apart, or there are none */
+};
+
+/* Creates the set. The caller frees `words`. OBB_NO_MEMORY. */
+static obb_status id_bits_init(struct id_bits *bits, const struct obb_version *const *versions,
+                               size_t count)
+{
+    *bits = (struct id_bits){.first = UINT64_MAX};
+    for (size_t i = 0; i < count; i++) {
+        const uint64_t id = versions[i]->id;
+        bits->first = id < bits->first ? id : bits->first;
+        bits->last = id > bits->last ? id : bits->last;
+    }
+    if (count == 0 || (bits->last - bits->first) / 64 > count * BITS_WORDS)
+        return OBB_OK;
+    bits->words = obb_calloc((size_t)((bits->last - bits->first) / 64) + 1, sizeof *bits->words);
+    if (bits->words == NULL)
+        return OBB_NO_MEMORY;
+    for (size_t i = 0; i < count; i++) {
+        const uint64_t bit = versions[i]->id - bits->first;
+        bits->words[bit / 64] |= (uint64_t)1 << bit % 64;
+    }
+    return OBB_OK;
+}
+
+static bool id_bits_have(const struct id_bits *bits, uint64_t id)
+{
+    const uint64_t bit = id - bits->first;
+    return bits->words != NULL && bits->first <= id && id <= bits->last &&
+           (bits->words[bit / 64] >> bit % 64 & 1) != 0;
+}
+
 obb_status obb_layers_next(const struct obb_layers *previous,
                            const struct obb_version *const *added, size_t added_count,
                            const struct obb_version *const *ended, size_t ended_count,
@@ -206,21 +243,26 @@ obb_status obb_layers_next(const struct obb_layers *previous,
 
     const struct obb_version **gathered =
         again == 0 ? NULL : obb_malloc(added_count + again, sizeof *gathered);
-    if (again > 0 && gathered == NULL) {
+    struct id_bits ending;
+    status = id_bits_init(&ending, ended, again > 0 ? ended_count : 0);
+    if (status != OBB_OK || (again > 0 && gathered == NULL)) {
+        obb_free((void *)gathered);
+        obb_free(ending.words);
         obb_layers_unref(next);
         return OBB_NO_MEMORY;
     }
-    /* `dead` counts the entries that this commit ends: they have no `died` yet, so they are
-     * gathered too. */
+    /* The entries that this commit ends have no `died` yet. If their ids are too far apart for
+     * bits, they are gathered too, and `dead` counts them. */
     size_t count = 0, dead = 0;
     for (size_t i = first; i < kept && gathered != NULL; i++) {
         const struct level *level = &next->levels[i];
-        dead += level->ending;
+        dead += ending.words != NULL ? 0 : level->ending;
         const struct obb_version *const *old = obb_index_versions(level->index);
         for (size_t k = 0, n = obb_index_count(level->index); k < n; k++)
-            if (current(level, old[k]))
+            if (!id_bits_have(&ending, level->index->ids[k]) && current(level, old[k]))
                 gathered[count++] = old[k];
     }
+    obb_free(ending.words);
     for (size_t i = 0; i < added_count && gathered != NULL; i++)
         gathered[count + i] = added[i];
     count += added_count;
@@ -332,6 +374,14 @@ bool obb_layers_whole(const struct obb_layers *layers, size_t level, uint64_t re
 {
     const struct level *l = &layers->levels[level];
     return l->exact && l->dead == 0 && revision == layers->revision;
+}
+
+bool obb_layers_supersede(const struct obb_layers *layers, uint64_t revision)
+{
+    bool once = true;
+    for (size_t i = 0; i < layers->level_count; i++)
+        once = once && layers->levels[i].floor == 0;
+    return once && revision == layers->revision;
 }
 
 const struct obb_kernels *obb_layers_kernels(const struct obb_layers *layers)

@@ -22,6 +22,50 @@ void model_layers_free(struct model_layers *model)
     free(model);
 }
 
+/* Puts a version of the box near the old one in its place. */
+static struct obb_version *moved(struct model_layers *model, struct obb_version *old)
+{
+    obb_box box = old->box;
+    box.center = obb_add(box.center, obb_scale(box.half_extents, 0.2));
+    return boxes_world_add(&model->world, &box, 0, model->revision + 1, old);
+}
+
+/* Makes the layers of the next revision. */
+static void go_on(struct model_layers *model, const struct obb_version *const *added,
+                  size_t added_count, const struct obb_version *const *ended, size_t ended_count)
+{
+    const uint64_t revision = model->revision + 1;
+    struct obb_layers *next = NULL;
+    ck_assert_int_eq(
+        obb_layers_next(model->layers, added, added_count, ended, ended_count, revision, &next),
+        OBB_OK);
+    for (size_t i = 0; i < ended_count; i++) {
+        struct obb_version *version = &model->world.versions[ended[i]->self];
+        atomic_store(&version->died, revision);
+    }
+    obb_layers_unref(model->layers);
+    model->layers = next;
+    model->revision = revision;
+}
+
+void model_layers_move(struct model_layers *model, size_t moves, test_rng *rng)
+{
+    const struct obb_version *added[MODEL_LAYERS_BOXES], *ended[MODEL_LAYERS_BOXES];
+    bool touched[MODEL_LAYERS_BOXES] = {false};
+    size_t count = 0;
+    for (size_t k = 0; k < moves; k++) {
+        const size_t slot = test_below(rng, MODEL_LAYERS_BOXES);
+        struct obb_version *old = model->current[slot];
+        if (touched[slot] || old == NULL)
+            continue;
+        touched[slot] = true;
+        ended[count] = old;
+        model->current[slot] = moved(model, old);
+        added[count++] = model->current[slot];
+    }
+    go_on(model, added, count, ended, count);
+}
+
 void model_layers_commit(struct model_layers *model, size_t changes, test_rng *rng)
 {
     const struct obb_version *added[MODEL_LAYERS_BOXES] = {NULL},
@@ -50,25 +94,12 @@ void model_layers_commit(struct model_layers *model, size_t changes, test_rng *r
             model->alive--;
             continue;
         }
-        if (what > 1) { /* a short move; else a teleport */
-            const obb_vec3 step = obb_scale(box.half_extents, 0.2);
-            box = old->box;
-            box.center = obb_add(box.center, step);
-        }
-        model->current[slot] = boxes_world_add(&model->world, &box, 0, revision, old);
+        model->current[slot] = what > 1 /* a short move; else a teleport */
+                                   ? moved(model, old)
+                                   : boxes_world_add(&model->world, &box, 0, revision, old);
         added[added_count++] = model->current[slot];
     }
-    struct obb_layers *next = NULL;
-    ck_assert_int_eq(
-        obb_layers_next(model->layers, added, added_count, ended, ended_count, revision, &next),
-        OBB_OK);
-    for (size_t i = 0; i < ended_count; i++) {
-        struct obb_version *version = &model->world.versions[ended[i]->self];
-        atomic_store(&version->died, revision);
-    }
-    obb_layers_unref(model->layers);
-    model->layers = next;
-    model->revision = revision;
+    go_on(model, added, added_count, ended, ended_count);
 }
 
 void model_layers_import(struct model_layers *model, size_t changes, test_rng *rng)
@@ -160,6 +191,7 @@ obb_status model_layers_join(const struct obb_layers *layers, uint64_t revision,
     }
     if (status == OBB_OK) {
         join->found = obb_join_count(made);
+        join->counts->marked += obb_join_marked(made);
         join->boxes = obb_join_take_boxes(made);
         join->ranks = obb_join_take_ranks(made, &join->base);
         ck_assert_ptr_null(obb_join_take_boxes(made));

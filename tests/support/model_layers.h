@@ -27,6 +27,9 @@ void model_layers_free(struct model_layers *model);
 /* Commits `changes` random changes: new boxes, removals, short moves and teleports. */
 void model_layers_commit(struct model_layers *model, size_t changes, test_rng *rng);
 
+/* Commits short moves of up to `moves` boxes of those that are there. */
+void model_layers_move(struct model_layers *model, size_t moves, test_rng *rng);
+
 /* Removes every box, creates new layers, as an import does, and commits `changes` random
  * changes. */
 void model_layers_import(struct model_layers *model, size_t changes, test_rng *rng);
@@ -54,6 +57,7 @@ struct model_layers_state *model_layers_state(const struct boxes_world *world, u
 struct model_layers_counts {
     size_t pairs, listed, checked;
     size_t sure, doubt; /* pairs that joins have asked about */
+    size_t marked;      /* joins that asked no version whether it is alive (obb_join_marked) */
 };
 
 /* A join to be checked, and what its judge is to know. */

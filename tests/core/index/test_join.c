@@ -44,6 +44,72 @@ START_TEST(a_join_of_what_moved_has_just_its_pairs)
 }
 END_TEST
 
+/* Commits random changes, with removals or only moves, and checks a join of all pairs and one of
+ * what moved after each against brute force. One commit fails each allocation of the joins. */
+static void join_after_commits(bool removals, struct model_layers_counts *counts, size_t *out_joins)
+{
+    test_rng rng = {.s = 20261128};
+    const size_t commits = test_effort(30), edits = 90; /* in each, at most */
+    struct model_layers *model =
+        model_layers_create(3, (size_t)2 * MODEL_LAYERS_BOXES + commits * edits);
+    model_layers_commit(model, (size_t)2 * MODEL_LAYERS_BOXES, &rng);
+    for (size_t c = 0; c < commits; c++) {
+        const size_t changes = 1 + test_below(&rng, edits);
+        if (removals)
+            model_layers_commit(model, changes, &rng);
+        else
+            model_layers_move(model, changes, &rng);
+        struct model_layers_state *state = model_layers_state(&model->world, model->revision);
+        const struct obb_version *moved[MODEL_LAYERS_BOXES];
+        bool is_moved[MODEL_LAYERS_BOXES] = {false};
+        size_t moved_count = 0;
+        for (size_t i = 0; i < state->count; i++)
+            if (atomic_load(&state->boxes[i]->born) == model->revision) {
+                is_moved[i] = true;
+                moved[moved_count++] = state->boxes[i];
+            }
+        for (int k = 0; k < 2; k++) {
+            struct model_layers_join join = {.list = (obb_join_list)(c % 3),
+                                             .limit = SIZE_MAX,
+                                             .plain_pass = c % 5 != 0,
+                                             .backwards = c % 2 == 0,
+                                             .moved = k == 0 ? NULL : moved,
+                                             .moved_count = moved_count,
+                                             .counts = counts};
+            size_t failures = 0;
+            obb_status status = OBB_NO_MEMORY;
+            for (size_t n = c == 7 ? 1 : 0; status != OBB_OK; n++, failures++) {
+                fault_arm(n);
+                status = model_layers_join(model->layers, model->revision, &join);
+                fault_arm(0);
+                ck_assert(status == OBB_OK || (status == OBB_NO_MEMORY && n > 0));
+            }
+            ck_assert(failures > 6 || c != 7);
+            model_layers_check_join(&join, state, k == 0 ? NULL : is_moved);
+            obb_budget_free(join.boxes);
+            obb_budget_free(join.ranks);
+            ++*out_joins;
+        }
+        free(state);
+    }
+    ck_assert(obb_layers_validate(model->layers, model->revision));
+    model_layers_free(model);
+}
+
+START_TEST(joins_find_the_living_by_marks_unless_a_box_was_removed)
+{
+    struct model_layers_counts counts = {0};
+    size_t joins = 0;
+    join_after_commits(false, &counts, &joins);
+    ck_assert_uint_gt(counts.marked, joins / 2);
+    ck_assert_uint_gt(counts.pairs, 1000);
+    counts.marked = joins = 0;
+    join_after_commits(true, &counts, &joins);
+    ck_assert_uint_gt(counts.marked, 0);
+    ck_assert_uint_lt(counts.marked, joins / 2);
+}
+END_TEST
+
 START_TEST(joins_of_all_scenes_have_each_pair_once_with_every_kernel_and_margin)
 {
     static const size_t counts_of[] = {0, 1, 2, 16, 17, 100, 500};
@@ -215,6 +281,7 @@ int main(void)
     TCase *tc = tcase_create("join");
     tcase_set_timeout(tc, test_patience(60));
     tcase_add_test(tc, a_join_of_what_moved_has_just_its_pairs);
+    tcase_add_test(tc, joins_find_the_living_by_marks_unless_a_box_was_removed);
     tcase_add_test(tc, joins_of_all_scenes_have_each_pair_once_with_every_kernel_and_margin);
     tcase_add_test(tc, a_join_of_ids_beyond_ranks_lists_boxes);
     tcase_add_test(tc, a_join_stops_when_cancelled_and_survives_each_failing_allocation);
