@@ -1309,13 +1309,14 @@ START_TEST(chunks_in_any_order_and_on_any_thread_give_the_same_result)
     model_scene_init(&model, 301, 3, 7.0);
     model_scene_commit(&model, 500, 0);
     model_scene_commit(&model, 10, 250);
+    model_scene_commit(&model, 10, 20); /* leaves two levels, so that all pairs take many chunks */
     model_scene_commit(&model, 10, 250);
     const double shares[] = {0.0, 0.5};
     size_t phases_of_many = 0;
     for (int way = 0; way < WAYS; way++)
         for (int s = 0; s < 2; s++) {
             const obb_query_kind kind = kind_of(way);
-            struct world w = world_at(&model, 2, shares[s]);
+            struct world w = world_at(&model, 3, shares[s]);
             struct asked a = random_query(&model, &w, kind, kind == OBB_QUERY_PAIRS ? 3000 : 600);
             choose_way(&a.query, way);
             a.query.count_only = false;
