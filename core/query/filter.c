@@ -128,17 +128,20 @@ obb_filtered obb_filter_reason(const struct obb_compiled_filter *compiled,
     if (compiled->has_category && (compiled->category & box->mask) == 0)
         return OBB_FILTERED_BY_CATEGORY;
     if (compiled->prefix.length > 0) {
-        const obb_str name = obb_record_name(box->record);
+        const obb_str name = obb_record_name(obb_version_record(box));
         if (name.length < compiled->prefix.length ||
             memcmp(name.bytes, compiled->prefix.bytes, compiled->prefix.length) != 0)
             return OBB_FILTERED_BY_PREFIX;
     }
     if (holds(compiled->ids, compiled->id_count, box->id))
         return OBB_FILTERED_BY_EXCLUDE;
-    if (compiled->entity_count > 0 && box->entity != NULL &&
-        holds(compiled->entities, compiled->entity_count, (uint64_t)(uintptr_t)box->entity))
-        return OBB_FILTERED_BY_ENTITY;
-    return OBB_FILTERED_NOT;
+    if (compiled->entity_count == 0)
+        return OBB_FILTERED_NOT;
+    const struct obb_interned *entity = obb_version_extras(box)->entity;
+    return entity != NULL &&
+                   holds(compiled->entities, compiled->entity_count, (uint64_t)(uintptr_t)entity)
+               ? OBB_FILTERED_BY_ENTITY
+               : OBB_FILTERED_NOT;
 }
 
 bool obb_filter_pair(const struct obb_version *a, const struct obb_version *b)

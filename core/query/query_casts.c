@@ -128,7 +128,8 @@ static bool keep_first_of_entities(struct obb_task *task, struct obb_hits *hits)
     memset(seen, 0, room * sizeof *seen);
     size_t kept = 0;
     for (size_t i = 0; i < hits->count; i++) {
-        const uintptr_t entity = (uintptr_t)((const obb_hit *)hits->list[i].item)->box->entity;
+        const obb_hit *hit = hits->list[i].item;
+        const uintptr_t entity = (uintptr_t)obb_version_extras(hit->box)->entity;
         if (entity != 0) {
             size_t slot = (size_t)((uint64_t)entity * 0x9e3779b97f4a7c15u >> 32) & (room - 1);
             while (seen[slot] != 0 && seen[slot] != entity)
@@ -148,11 +149,12 @@ static const struct obb_version *taker_of(const struct cast *cast, const struct 
 {
     if (cast->one)
         return cast->best.box;
-    if (cast->task->query->mode != OBB_CLOSEST_PER_ENTITY || box->entity == NULL)
+    const struct obb_interned *entity = obb_version_extras(box)->entity;
+    if (cast->task->query->mode != OBB_CLOSEST_PER_ENTITY || entity == NULL)
         return NULL;
     for (size_t i = 0; i < cast->hits.count; i++) {
         const obb_hit *hit = cast->hits.list[i].item;
-        if (hit->box->entity == box->entity)
+        if (obb_version_extras(hit->box)->entity == entity)
             return hit->box;
     }
     return NULL;

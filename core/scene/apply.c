@@ -22,7 +22,7 @@
 
 static uint32_t newer_of(const struct obb_version *version)
 {
-    return atomic_load_explicit(&version->newer, memory_order_relaxed);
+    return atomic_load_explicit(&obb_version_links(version)->newer, memory_order_relaxed);
 }
 
 /* Begins with room for `most` changes and for the ids of the edit's puts. */
@@ -164,8 +164,9 @@ static void look_ahead(const struct obb_apply *apply, struct entries *entries, s
         found[k].record = target.has_id ? obb_id_tree_find(&apply->scene->ids, target.id)
                                         : obb_record_find(apply->scene, target.name, found[k].hash);
         if (found[k].record != NULL)
-            obb_version_prefetch(obb_apply_slot(
-                apply, atomic_load_explicit(&found[k].record->newest, memory_order_relaxed)));
+            obb_versions_prefetch(
+                &apply->scene->versions,
+                atomic_load_explicit(&found[k].record->newest, memory_order_relaxed));
     }
 }
 
@@ -190,6 +191,35 @@ static struct obb_version *latest(const struct obb_apply *apply, struct obb_vers
     return newer_of(current) == OBB_NO_VERSION ? current : obb_apply_slot(apply, newer_of(current));
 }
 
+/* Gives back a version that no reader has seen, and that holds no references. */
+static void give_unused(struct obb_apply *apply, struct obb_version *version)
+{
+    obb_version_publish(version, apply->revision, 0);
+    obb_versions_give(&apply->scene->versions, version);
+}
+
+/* Gives a version, which the commit has just taken, the extras of the current one. Returns false if
+ * there is no memory: the version is given back. */
+static bool copy_extras(struct obb_apply *apply, const struct obb_version *current,
+                        struct obb_version *version)
+{
+    const struct obb_extras *from = obb_version_extras(current);
+    if (from->entity == NULL && from->data == NULL && from->mount == NULL && from->ttl < 0.0)
+        return true;
+    struct obb_extras *extras = obb_versions_extend(&apply->scene->versions, version);
+    if (extras == NULL) {
+        give_unused(apply, version);
+        return false;
+    }
+    *extras = *from;
+    extras->since = obb_expiry_since(current, obb_history_newest(&apply->scene->history)->began);
+    obb_interned_ref(extras->entity);
+    obb_interned_ref(extras->data);
+    if (!obb_version_is_frame(current))
+        obb_mount_ref(extras->mount);
+    return true;
+}
+
 /* Returns the version that the commit makes of the box, for writing, or NULL if there is no
  * memory. */
 static struct obb_version *writable(struct obb_apply *apply, struct obb_version *current)
@@ -197,30 +227,21 @@ static struct obb_version *writable(struct obb_apply *apply, struct obb_version 
     struct obb_version *version = latest(apply, current);
     if (atomic_load_explicit(&version->born, memory_order_relaxed) == apply->revision)
         return version;
-    version = obb_versions_take(&apply->scene->versions);
-    if (version == NULL)
+    version = obb_versions_take(&apply->scene->versions, obb_version_record(current));
+    if (version == NULL || !copy_extras(apply, current, version))
         return NULL;
     /* Read before the bit beside it is written: reading it afterwards would wait. */
     const uint32_t self = version->self;
+    struct obb_version_links *links = obb_version_links(version);
     version->box = current->box;
     version->category = current->category;
     version->mask = current->mask;
     version->group = current->group;
     version->put = 0;
     version->interpolated = 1;
-    version->entity = current->entity;
-    version->data = current->data;
-    version->mount = current->mount;
-    version->record = current->record;
-    version->ttl = current->ttl;
-    version->since = obb_expiry_since(current, obb_history_newest(&apply->scene->history)->began);
     version->id = current->id;
-    obb_version_set_older(version, current->self);
-    obb_interned_ref(version->entity);
-    obb_interned_ref(version->data);
-    if (!obb_version_is_frame(version))
-        obb_mount_ref(version->mount);
-    obb_apply_set_newer(version, OBB_NO_VERSION);
+    atomic_store_explicit(&links->older, current->self, memory_order_release);
+    atomic_store_explicit(&links->newer, OBB_NO_VERSION, memory_order_relaxed);
     obb_version_publish(version, apply->revision, OBB_NEVER);
     obb_apply_set_newer(current, self);
     apply->changes[apply->change_count++] = (struct obb_change){.old = current->self, .new = self};
@@ -244,21 +265,17 @@ static obb_status begin_many(struct obb_apply *apply, size_t count)
     return obb_hash_table_reserve(names, names->count + count);
 }
 
-/* Fills in the first version of a box or frame, except pose and attributes. */
+/* Fills in the first version of a box or frame, except pose, attributes and extras. */
 static void begin_first_version(const struct obb_apply *apply, struct obb_version *version,
                                 struct obb_record *record)
 {
+    struct obb_version_links *links = obb_version_links(version); /* before the bits, as above */
     atomic_store_explicit(&record->newest, version->self, memory_order_relaxed);
     version->put = 1;
     version->interpolated = 0;
-    version->entity = version->data = NULL;
-    version->mount = NULL;
-    version->record = record;
     version->id = record->id;
-    version->ttl = OBB_NO_TTL;
-    version->since = 0.0;
-    obb_version_set_older(version, OBB_NO_VERSION);
-    obb_apply_set_newer(version, OBB_NO_VERSION);
+    atomic_store_explicit(&links->older, OBB_NO_VERSION, memory_order_release);
+    atomic_store_explicit(&links->newer, OBB_NO_VERSION, memory_order_relaxed);
     obb_version_publish(version, apply->revision, OBB_NEVER);
 }
 
@@ -274,15 +291,14 @@ static obb_status create(struct obb_apply *apply, obb_str name, uint32_t hash,
     struct obb_record *record = obb_record_create(scene, name);
     if (record == NULL)
         return OBB_NO_MEMORY;
-    struct obb_version *version = obb_versions_take(&scene->versions);
+    struct obb_version *version = obb_versions_take(&scene->versions, record);
     if (version == NULL) {
         obb_record_destroy(scene, record);
         return OBB_NO_MEMORY;
     }
     begin_first_version(apply, version, record);
     if (obb_id_tree_insert(&scene->ids, record) != OBB_OK) {
-        obb_version_publish(version, apply->revision, 0);
-        obb_versions_give(&scene->versions, version);
+        give_unused(apply, version);
         obb_record_destroy(scene, record);
         return OBB_NO_MEMORY;
     }
@@ -321,8 +337,12 @@ static obb_status create_frame(struct obb_apply *apply, obb_str name, struct obb
         return OBB_NO_MEMORY;
     record->id = 0;
     struct obb_rig *rig = obb_rig_create(&scene->rigs, record);
-    struct obb_version *version = rig == NULL ? NULL : obb_versions_take(&scene->versions);
-    if (version == NULL) {
+    struct obb_version *version = rig == NULL ? NULL : obb_versions_take(&scene->versions, record);
+    struct obb_extras *extras =
+        version == NULL ? NULL : obb_versions_extend(&scene->versions, version);
+    if (extras == NULL) {
+        if (version != NULL)
+            give_unused(apply, version);
         if (rig != NULL)
             obb_rig_destroy(&scene->rigs, rig);
         obb_record_destroy(scene, record);
@@ -332,7 +352,7 @@ static obb_status create_frame(struct obb_apply *apply, obb_str name, struct obb
     version->box = (obb_box){.rotation = {0.0, 0.0, 0.0, 1.0}};
     version->category = version->mask = 0;
     version->group = 0;
-    version->rig = rig;
+    extras->rig = rig;
     obb_rigs_insert(&scene->rigs, rig);
     apply->frames++;
     apply->made_frames++;
@@ -355,15 +375,28 @@ static obb_status set_mount(struct obb_apply *apply, struct obb_version *version
                             struct obb_rig *rig, const obb_box *local)
 {
     struct obb_rigs *rigs = &apply->scene->rigs;
-    if (version->mount != NULL && version->mount->rig == rig &&
-        obb_mount_has_pose(version->mount, local))
+    struct obb_extras *extras = obb_versions_extend(&apply->scene->versions, version);
+    if (extras == NULL)
+        return OBB_NO_MEMORY;
+    if (extras->mount != NULL && extras->mount->rig == rig &&
+        obb_mount_has_pose(extras->mount, local))
         return OBB_OK;
     struct obb_mount *mount = obb_mount_create(rigs, rig, local);
     if (mount == NULL)
         return OBB_NO_MEMORY;
-    obb_mount_unref(rigs, version->mount);
-    version->mount = mount;
+    obb_mount_unref(rigs, extras->mount);
+    extras->mount = mount;
     return OBB_OK;
+}
+
+/* Takes a box of the commit out of its frame, if it stands in one. */
+static void clear_mount(struct obb_apply *apply, struct obb_version *version)
+{
+    struct obb_extras *extras = obb_version_own_extras(version);
+    if (extras == NULL)
+        return;
+    obb_mount_unref(&apply->scene->rigs, extras->mount);
+    extras->mount = NULL;
 }
 
 /* Puts a box of the commit into a frame, at that pose in it. OBB_BAD_NUMBER, OBB_NO_MEMORY. */
@@ -375,7 +408,7 @@ static obb_status mount_box(struct obb_apply *apply, struct obb_version *version
 }
 
 /* Fetches the boxes of a rig from i on into the cache, as many as a round has: first their records,
- * then their versions, then their mounts. */
+ * then their versions, then their extras, then their mounts. */
 static void fetch_boxes(const struct obb_apply *apply, const struct obb_rig *rig, uint32_t i)
 {
     if (i % AHEAD != 0)
@@ -387,12 +420,16 @@ static void fetch_boxes(const struct obb_apply *apply, const struct obb_rig *rig
     for (uint32_t k = i; k < end; k++)
         __builtin_prefetch(rig->boxes[k]);
     for (uint32_t k = i; k < end; k++)
-        obb_version_prefetch(obb_apply_slot(
+        obb_versions_prefetch(&apply->scene->versions,
+                              atomic_load_explicit(&rig->boxes[k]->newest, memory_order_relaxed));
+    const struct obb_extras *extras[AHEAD];
+    for (uint32_t k = i; k < end; k++) {
+        extras[k - i] = obb_version_extras(obb_apply_slot(
             apply, atomic_load_explicit(&rig->boxes[k]->newest, memory_order_relaxed)));
+        __builtin_prefetch(extras[k - i]);
+    }
     for (uint32_t k = i; k < end; k++)
-        __builtin_prefetch(obb_apply_slot(apply, atomic_load_explicit(&rig->boxes[k]->newest,
-                                                                      memory_order_relaxed))
-                               ->mount);
+        __builtin_prefetch(extras[k - i]->mount);
 }
 
 /* Poses all boxes of a frame with it. */
@@ -408,7 +445,7 @@ static obb_status pose_boxes(struct obb_apply *apply, const struct obb_rig *rig,
         struct obb_version *version = writable(apply, current);
         if (version == NULL)
             return OBB_NO_MEMORY;
-        const obb_box local = obb_mount_pose(version->mount, version->box.half_extents);
+        const obb_box local = obb_mount_pose(obb_version_mount(version), version->box.half_extents);
         st = obb_frame_place(&frame, &local, &version->box);
         if (teleport)
             version->interpolated = 0;
@@ -440,7 +477,24 @@ static void remove_frame(struct obb_apply *apply, struct obb_version *current)
 /* Lets the ttl of a version of this commit count from the commit on. */
 static void renew(const struct obb_apply *apply, struct obb_version *version)
 {
-    version->since = version->ttl >= 0.0 ? apply->time : 0.0;
+    struct obb_extras *extras = obb_version_own_extras(version);
+    if (extras != NULL)
+        extras->since = extras->ttl >= 0.0 ? apply->time : 0.0;
+}
+
+/* Sets the ttl of a version of this commit, or OBB_NO_TTL, and the time from which it counts.
+ * OBB_NO_MEMORY. */
+static obb_status set_ttl(struct obb_apply *apply, struct obb_version *version, double ttl,
+                          double since)
+{
+    if (ttl < 0.0 && !version->has_extras)
+        return OBB_OK;
+    struct obb_extras *extras = obb_versions_extend(&apply->scene->versions, version);
+    if (extras == NULL)
+        return OBB_NO_MEMORY;
+    extras->ttl = ttl;
+    extras->since = ttl < 0.0 ? 0.0 : since;
+    return OBB_OK;
 }
 
 static int by_id(const void *a, const void *b)
@@ -500,7 +554,7 @@ static obb_status apply_remove(struct obb_apply *apply, const struct found *foun
 /* Removes a frame and its boxes. */
 static obb_status remove_rig(struct obb_apply *apply, struct obb_version *current)
 {
-    const struct obb_rig *rig = current->rig;
+    const struct obb_rig *rig = obb_version_rig(current);
     if (make_room(apply, rig->count) != OBB_OK)
         return OBB_NO_MEMORY;
     for (uint32_t k = 0; k < rig->count; k++) {
@@ -569,7 +623,7 @@ static obb_status pose_frame(struct obb_apply *apply, const obb_pose *pose)
     version->box = box;
     if (pose->teleport)
         version->interpolated = 0;
-    return pose_boxes(apply, current->rig, pose->teleport);
+    return pose_boxes(apply, obb_version_rig(current), pose->teleport);
 }
 
 static obb_status set_interned(struct obb_apply *apply, struct obb_interned **place, obb_str text)
@@ -585,11 +639,25 @@ static obb_status set_interned(struct obb_apply *apply, struct obb_interned **pl
     return st;
 }
 
-/* As set_interned, at once where no text follows no text: most boxes have none. */
-static inline obb_status set_text(struct obb_apply *apply, struct obb_interned **place,
+/* Sets the entity of a version of this commit, at once where none follows none: most boxes have
+ * none. OBB_NO_MEMORY. */
+static inline obb_status set_entity(struct obb_apply *apply, struct obb_version *version,
+                                    obb_str text)
+{
+    if (text.length == 0 && obb_version_extras(version)->entity == NULL)
+        return OBB_OK;
+    struct obb_extras *extras = obb_versions_extend(&apply->scene->versions, version);
+    return extras == NULL ? OBB_NO_MEMORY : set_interned(apply, &extras->entity, text);
+}
+
+/* The same of the data. */
+static inline obb_status set_data(struct obb_apply *apply, struct obb_version *version,
                                   obb_str text)
 {
-    return *place == NULL && text.length == 0 ? OBB_OK : set_interned(apply, place, text);
+    if (text.length == 0 && obb_version_extras(version)->data == NULL)
+        return OBB_OK;
+    struct obb_extras *extras = obb_versions_extend(&apply->scene->versions, version);
+    return extras == NULL ? OBB_NO_MEMORY : set_interned(apply, &extras->data, text);
 }
 
 /* Checks the parts that a put states: box_forms.h makes whole boxes canonical, but single parts may
@@ -643,18 +711,18 @@ static void set_parts(const obb_put *put, obb_box *box)
 static obb_status put_pose(struct obb_apply *apply, size_t i, const obb_put *put,
                            struct obb_version *version, bool created)
 {
-    struct obb_rig *rig = version->mount == NULL ? NULL : version->mount->rig;
+    const struct obb_mount *mount = obb_version_mount(version);
+    struct obb_rig *rig = mount == NULL ? NULL : mount->rig;
     if ((put->parts & OBB_PUT_FRAME) != 0 && put->frame.length > 0) {
         const struct obb_version *current = find_frame(apply, put->frame);
         if (current == NULL)
             return OBB_NO_FRAME;
-        rig = current->rig;
+        rig = obb_version_rig(current);
     } else if ((put->parts & OBB_PUT_FRAME) != 0) {
         rig = NULL;
     }
     if (rig == NULL) {
-        obb_mount_unref(&apply->scene->rigs, version->mount);
-        version->mount = NULL;
+        clear_mount(apply, version);
         set_parts(put, &version->box);
         return OBB_OK;
     }
@@ -665,8 +733,8 @@ static obb_status put_pose(struct obb_apply *apply, size_t i, const obb_put *put
     const obb_frame frame = frame_of(apply, rig);
     obb_box local = put->box; /* a new box has all parts of the put */
     if (!created) {
-        const bool stays = version->mount != NULL && version->mount->rig == rig;
-        local = stays ? obb_mount_pose(version->mount, version->box.half_extents) : version->box;
+        const bool stays = mount != NULL && mount->rig == rig;
+        local = stays ? obb_mount_pose(mount, version->box.half_extents) : version->box;
         if (!stays && (put->parts & OBB_PUT_POSE) != OBB_PUT_POSE &&
             obb_frame_local(&frame, &version->box, &local) != OBB_OK)
             return OBB_BAD_NUMBER;
@@ -713,7 +781,7 @@ static obb_status apply_put(struct obb_apply *apply, size_t i, struct entries *e
         st = create(apply, put->target.name, found->hash, &version);
         if (st != OBB_OK)
             return st;
-        apply->new_ids[i] = version->record->id;
+        apply->new_ids[i] = version->id;
     }
     version->put = 1;
     st = put_pose(apply, i, put, version, created);
@@ -726,12 +794,13 @@ static obb_status apply_put(struct obb_apply *apply, size_t i, struct entries *e
     if ((put->parts & OBB_PUT_GROUP) != 0)
         version->group = put->attributes.group;
     if ((put->parts & OBB_PUT_TTL) != 0)
-        version->ttl = put->attributes.has_ttl ? put->attributes.ttl : OBB_NO_TTL;
+        st = set_ttl(apply, version, put->attributes.has_ttl ? put->attributes.ttl : OBB_NO_TTL,
+                     apply->time);
     renew(apply, version);
-    if ((put->parts & OBB_PUT_ENTITY) != 0)
-        st = set_text(apply, &version->entity, put->attributes.entity);
+    if (st == OBB_OK && (put->parts & OBB_PUT_ENTITY) != 0)
+        st = set_entity(apply, version, put->attributes.entity);
     if (st == OBB_OK && (put->parts & OBB_PUT_DATA) != 0)
-        st = set_text(apply, &version->data, put->attributes.data);
+        st = set_data(apply, version, put->attributes.data);
     return st;
 }
 
@@ -769,13 +838,14 @@ static obb_status apply_pose(struct obb_apply *apply, size_t i, const struct fou
     if (pose->teleport)
         version->interpolated = 0;
     renew(apply, version);
-    if (version->mount == NULL) {
+    const struct obb_mount *mount = obb_version_mount(version);
+    if (mount == NULL) {
         set_pose(apply, pose, &version->box);
         return OBB_OK;
     }
-    struct obb_rig *rig = version->mount->rig;
+    struct obb_rig *rig = mount->rig;
     const obb_frame frame = frame_of(apply, rig);
-    obb_box local = obb_mount_pose(version->mount, version->box.half_extents);
+    obb_box local = obb_mount_pose(mount, version->box.half_extents);
     set_pose(apply, pose, &local);
     return mount_box(apply, version, rig, &frame, &local);
 }
@@ -787,7 +857,7 @@ static obb_status apply_transform(struct obb_apply *apply, size_t i, const struc
     if (current == NULL)
         return miss(apply, &apply->missed_transforms, &apply->missed_transform_count,
                     apply->edit->transform_count, i);
-    if (latest(apply, current)->mount != NULL)
+    if (obb_version_mount(latest(apply, current)) != NULL)
         return OBB_FRAMED;
     obb_box box;
     const obb_status st = obb_box_transform(&latest(apply, current)->box, &change->transform,
@@ -847,7 +917,7 @@ static obb_status apply_merge(struct obb_apply *apply, size_t i, const struct fo
     struct obb_version *current = current_of(apply, found->record);
     if (current == NULL)
         return OBB_NO_BOX;
-    if (latest(apply, current)->mount != NULL)
+    if (obb_version_mount(latest(apply, current)) != NULL)
         return OBB_FRAMED;
     obb_box *others = NULL, box;
     size_t count = 0;
@@ -969,18 +1039,18 @@ static obb_status write_mount(struct obb_apply *apply, struct obb_version *versi
                               const obb_effect *effect)
 {
     if (effect->frame.length == 0) {
-        obb_mount_unref(&apply->scene->rigs, version->mount);
-        version->mount = NULL;
+        clear_mount(apply, version);
         return OBB_OK;
     }
     const struct obb_version *current = find_frame(apply, effect->frame);
     if (current == NULL)
         return OBB_NO_FRAME;
-    const obb_frame frame = frame_of(apply, current->rig);
+    struct obb_rig *rig = obb_version_rig(current);
+    const obb_frame frame = frame_of(apply, rig);
     const obb_box said = version->box;
     obb_box local = effect->local;
     local.half_extents = said.half_extents;
-    const obb_status st = mount_box(apply, version, current->rig, &frame, &local);
+    const obb_status st = mount_box(apply, version, rig, &frame, &local);
     return st == OBB_OK && !obb_box_same_bits(&said, &version->box) ? OBB_BAD_VALUE : st;
 }
 
@@ -1004,11 +1074,13 @@ static obb_status write_parts(struct obb_apply *apply, struct obb_version *versi
     if ((effect->parts & OBB_PUT_GROUP) != 0)
         version->group = effect->attributes.group;
     if ((effect->parts & OBB_PUT_ENTITY) != 0)
-        st = set_interned(apply, &version->entity, effect->attributes.entity);
+        st = set_entity(apply, version, effect->attributes.entity);
     if (st == OBB_OK && (effect->parts & OBB_PUT_DATA) != 0)
-        st = set_interned(apply, &version->data, effect->attributes.data);
-    version->ttl = effect->attributes.has_ttl ? effect->attributes.ttl : OBB_NO_TTL;
-    version->since = effect->attributes.has_ttl ? effect->since : 0.0;
+        st = set_data(apply, version, effect->attributes.data);
+    if (st == OBB_OK)
+        st = set_ttl(apply, version,
+                     effect->attributes.has_ttl ? effect->attributes.ttl : OBB_NO_TTL,
+                     effect->since);
     if (effect->teleported)
         version->interpolated = 0;
     return st == OBB_OK ? write_mount(apply, version, effect) : st;
@@ -1198,10 +1270,10 @@ static obb_status copy_mount(struct obb_apply *apply, const struct obb_version *
     obb_box local, placed;
     if (!obb_view_local(from, &name, &local))
         return OBB_OK;
-    if (from->mount->rig != last->from) {
-        struct obb_rig *rig = find_frame(apply, name)->rig;
-        *last = (struct copied_frame){
-            .from = from->mount->rig, .to = rig, .frame = frame_of(apply, rig)};
+    const struct obb_rig *stood_in = obb_version_mount(from)->rig;
+    if (stood_in != last->from) {
+        struct obb_rig *rig = obb_version_rig(find_frame(apply, name));
+        *last = (struct copied_frame){.from = stood_in, .to = rig, .frame = frame_of(apply, rig)};
     }
     local.half_extents = version->box.half_extents;
     if (obb_frame_place(&last->frame, &local, &placed) != OBB_OK ||
@@ -1229,10 +1301,9 @@ static obb_status copy_plain(struct obb_apply *apply, const struct obb_view *vie
     version->category = from->category;
     version->mask = from->mask;
     version->group = from->group;
-    if (from->entity != NULL)
-        st = set_interned(apply, &version->entity, obb_interned_text(from->entity));
-    if (st == OBB_OK && from->data != NULL)
-        st = set_interned(apply, &version->data, obb_interned_text(from->data));
+    st = set_entity(apply, version, obb_interned_text(obb_version_extras(from)->entity));
+    if (st == OBB_OK)
+        st = set_data(apply, version, obb_interned_text(obb_version_extras(from)->data));
     *out = version;
     return st;
 }
@@ -1241,15 +1312,16 @@ static obb_status copy_box(struct obb_apply *apply, const struct obb_view *view,
                            const struct obb_version *from, struct copied_frame *last)
 {
     struct obb_version *version = NULL;
-    const uint32_t hash = obb_hash_table_hash(&from->record->link); /* of the same key */
+    const uint32_t hash =
+        obb_hash_table_hash(&obb_version_record(from)->link); /* of the same key */
     obb_status st = copy_plain(apply, view, from, hash, &version);
     if (st != OBB_OK)
         return st;
     /* between two commits a rotation is computed */
     if (!obb_box_same_bits(&version->box, &from->box))
         st = obb_quat_normalise(version->box.rotation, &version->box.rotation);
-    version->ttl = from->ttl;
-    version->since = obb_view_since(view, from);
+    if (st == OBB_OK)
+        st = set_ttl(apply, version, obb_version_extras(from)->ttl, obb_view_since(view, from));
     return st == OBB_OK ? copy_mount(apply, from, version, last) : st;
 }
 
@@ -1306,7 +1378,8 @@ obb_status obb_apply_lay(struct obb_apply *apply, const struct obb_view *view,
     obb_status st = begin_many(apply, count);
     for (size_t i = 0; i < count && st == OBB_OK; i++) {
         struct obb_version *version;
-        const uint32_t hash = obb_hash_table_hash(&boxes[i]->record->link); /* of the same key */
+        const uint32_t hash =
+            obb_hash_table_hash(&obb_version_record(boxes[i])->link); /* of the same key */
         st = copy_plain(apply, view, boxes[i], hash, &version);
     }
     obb_records_gather(apply->scene, false);
@@ -1327,5 +1400,5 @@ void obb_apply_undo(struct obb_apply *apply, const struct obb_change *change)
     if (change->old != OBB_NO_VERSION)
         obb_versions_give(&apply->scene->versions, version); /* no reader has seen it */
     else
-        obb_scene_retire(apply->scene, version->record);
+        obb_scene_retire(apply->scene, obb_version_record(version));
 }

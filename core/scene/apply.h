@@ -105,7 +105,7 @@ static inline struct obb_version *obb_apply_slot(const struct obb_apply *apply, 
 
 static inline void obb_apply_set_newer(struct obb_version *version, uint32_t newer)
 {
-    atomic_store_explicit(&version->newer, newer, memory_order_relaxed);
+    atomic_store_explicit(&obb_version_links(version)->newer, newer, memory_order_relaxed);
 }
 
 #endif

@@ -17,7 +17,8 @@ static inline bool obb_chain_walk(const struct obb_scene *scene, const struct ob
         const struct obb_version *version = obb_version_at(&scene->versions, i);
         const uint64_t died = atomic_load_explicit(&version->died, memory_order_acquire);
         const uint64_t born = atomic_load_explicit(&version->born, memory_order_acquire);
-        i = atomic_load_explicit(&version->older, memory_order_acquire);
+        i = atomic_load_explicit(&obb_version_links_at(&scene->versions, i)->older,
+                                 memory_order_acquire);
         if (atomic_load_explicit(&scene->unlinks, memory_order_relaxed) != before)
             return false;
         if (died <= revision)

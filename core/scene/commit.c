@@ -111,27 +111,30 @@ static obb_status check_moment(struct obb_prepared *p, double now_ms, obb_fault 
 /* The mounts of two versions of one box; for a frame, both are the same rig. */
 static bool same_mount(const struct obb_version *a, const struct obb_version *b)
 {
-    if (a->mount == b->mount)
+    const struct obb_mount *from = obb_version_mount(a), *to = obb_version_mount(b);
+    if (from == to)
         return true;
-    if (a->mount == NULL || b->mount == NULL || a->mount->rig != b->mount->rig)
+    if (from == NULL || to == NULL || from->rig != to->rig)
         return false;
-    const obb_box local = obb_mount_pose(a->mount, a->box.half_extents);
-    return obb_mount_has_pose(b->mount, &local);
+    const obb_box local = obb_mount_pose(from, a->box.half_extents);
+    return obb_mount_has_pose(to, &local);
 }
 
 /* Returns whether the ttl is the same and counts from the same time, under a clock that began at
  * `began`. */
 static bool same_ttl(const struct obb_version *a, const struct obb_version *b, obb_moment began)
 {
+    const struct obb_extras *from = obb_version_extras(a), *to = obb_version_extras(b);
     const double since = obb_expiry_since(a, began);
-    return !(a->ttl < b->ttl || a->ttl > b->ttl) &&
-           (a->ttl < 0.0 || !(since < b->since || since > b->since));
+    return !(from->ttl < to->ttl || from->ttl > to->ttl) &&
+           (from->ttl < 0.0 || !(since < to->since || since > to->since));
 }
 
 static bool same_attributes(const struct obb_version *a, const struct obb_version *b)
 {
+    const struct obb_extras *from = obb_version_extras(a), *to = obb_version_extras(b);
     return a->category == b->category && a->mask == b->mask && a->group == b->group &&
-           a->entity == b->entity && a->data == b->data && same_mount(a, b);
+           from->entity == to->entity && from->data == to->data && same_mount(a, b);
 }
 
 static struct obb_version *version_or_null(const struct obb_prepared *p, uint32_t i)
@@ -161,8 +164,9 @@ static obb_status list_changes(struct obb_prepared *p)
                 continue;
             }
             new->interpolated = new->interpolated &&moved;
-            if (new->ttl >= 0.0 && !p->loads_since)
-                new->since = p->future.moment.time;
+            struct obb_extras *extras = obb_version_own_extras(new);
+            if (extras != NULL && extras->ttl >= 0.0 && !p->loads_since)
+                extras->since = p->future.moment.time;
         }
         p->apply.changes[kept++] = change;
     }
@@ -196,10 +200,11 @@ static struct obb_rig *rig_entered(const struct obb_prepared *p, const struct ob
 {
     const struct obb_version *old = version_or_null(p, change->old),
                              *new = version_or_null(p, change->new);
-    if (new == NULL || obb_version_is_frame(new) || new->mount == NULL ||
-        (old != NULL && old->mount != NULL && old->mount->rig == new->mount->rig))
+    if (new == NULL || obb_version_is_frame(new))
         return NULL;
-    return new->mount->rig;
+    const struct obb_mount *from = old == NULL ? NULL : obb_version_mount(old),
+                           *to = obb_version_mount(new);
+    return to == NULL || (from != NULL && from->rig == to->rig) ? NULL : to->rig;
 }
 
 /* Makes room in the rigs for the boxes that will enter them. */
@@ -227,7 +232,7 @@ static obb_status reserve_expiry(struct obb_prepared *p)
 {
     size_t timed = 0;
     for (size_t i = 0; i < p->made_count; i++)
-        timed += p->made[i]->ttl >= 0.0;
+        timed += obb_version_extras(p->made[i])->ttl >= 0.0;
     return timed == 0 ? OBB_OK : obb_expiry_reserve(&p->apply.scene->expiry, timed);
 }
 
@@ -420,8 +425,8 @@ static obb_status prepare(struct obb_prepared *p, double now_ms, obb_fault *faul
 static void change_rig(struct obb_prepared *p, const struct obb_version *old,
                        const struct obb_version *new)
 {
-    const struct obb_mount *from = old == NULL ? NULL : old->mount;
-    struct obb_mount *to = new == NULL ? NULL : new->mount;
+    const struct obb_mount *from = old == NULL ? NULL : obb_version_mount(old);
+    struct obb_mount *to = new == NULL ? NULL : obb_version_mount(new);
     if (from == to)
         return;
     if (from != NULL && to != NULL && from->rig == to->rig) {
@@ -431,7 +436,7 @@ static void change_rig(struct obb_prepared *p, const struct obb_version *old,
     if (from != NULL)
         obb_rig_leave(from->rig, from, &p->apply.scene->versions);
     if (to != NULL)
-        obb_rig_enter(to->rig, new->record, to);
+        obb_rig_enter(to->rig, obb_version_record(new), to);
 }
 
 /* Takes change_rig back: all boxes have their seats again, in whose order boxes move with their
@@ -440,18 +445,18 @@ static void unchange_rig(struct obb_prepared *p, const struct obb_version *old,
                          const struct obb_version *new)
 {
     struct obb_versions *versions = &p->apply.scene->versions;
-    const struct obb_mount *to = old == NULL ? NULL : old->mount;
-    const struct obb_mount *from = new == NULL ? NULL : new->mount;
+    struct obb_mount *to = old == NULL ? NULL : obb_version_mount(old);
+    const struct obb_mount *from = new == NULL ? NULL : obb_version_mount(new);
     if (from == to)
         return;
     if (from != NULL && to != NULL && from->rig == to->rig) {
-        old->mount->seat = from->seat;
+        to->seat = from->seat;
         return;
     }
     if (from != NULL)
         obb_rig_leave(from->rig, from, versions);
     if (to != NULL)
-        obb_rig_return(to->rig, old->record, to, versions);
+        obb_rig_return(to->rig, obb_version_record(old), to, versions);
 }
 
 /* Keeps the expiry up to date, as the current version of a box changes from one to the other under
@@ -460,10 +465,11 @@ static void change_expiry(struct obb_prepared *p, const struct obb_version *from
                           const struct obb_version *to, obb_moment began)
 {
     struct obb_expiry *expiry = &p->apply.scene->expiry;
-    if (to != NULL && to->ttl >= 0.0)
-        obb_expiry_set(expiry, to->record, obb_expiry_since(to, began) + to->ttl);
-    else if (from != NULL && from->ttl >= 0.0)
-        obb_expiry_drop(expiry, from->record);
+    const double ttl = to == NULL ? OBB_NO_TTL : obb_version_extras(to)->ttl;
+    if (ttl >= 0.0)
+        obb_expiry_set(expiry, obb_version_record(to), obb_expiry_since(to, began) + ttl);
+    else if (from != NULL && obb_version_extras(from)->ttl >= 0.0)
+        obb_expiry_drop(expiry, obb_version_record(from));
 }
 
 /* Lets all ttls count as the clock says that began at `began`. O(boxes with a ttl). */
@@ -473,7 +479,7 @@ static void restart_expiry(struct obb_prepared *p, obb_moment began)
     struct obb_expiry *expiry = &scene->expiry;
     for (size_t i = 0; i < expiry->count; i++) {
         const struct obb_version *box = obb_scene_current(scene, expiry->heap[i].record);
-        expiry->heap[i].due = obb_expiry_since(box, began) + box->ttl;
+        expiry->heap[i].due = obb_expiry_since(box, began) + obb_version_extras(box)->ttl;
     }
     obb_expiry_order(expiry);
 }
@@ -489,7 +495,7 @@ static void unflip(struct obb_prepared *p, const struct obb_change *change)
     if (old == NULL)
         return;
     atomic_store_explicit(&old->died, OBB_NEVER, memory_order_release);
-    atomic_store_explicit(&old->record->newest, change->old, memory_order_release);
+    atomic_store_explicit(&obb_version_record(old)->newest, change->old, memory_order_release);
 }
 
 void obb_edit_discard(struct obb_prepared *p)
@@ -767,7 +773,8 @@ static void flip(struct obb_prepared *p, const struct obb_change *change)
         if (new == NULL)
             obb_apply_set_newer(old, OBB_NO_VERSION);
         else
-            atomic_store_explicit(&old->record->newest, change->new, memory_order_release);
+            atomic_store_explicit(&obb_version_record(old)->newest, change->new,
+                                  memory_order_release);
         atomic_store_explicit(&old->died, p->state->revision, memory_order_release);
     }
     if (obb_version_is_frame(latest_of(p, change)))
@@ -998,7 +1005,7 @@ void obb_edit_revert(struct obb_prepared *p)
 /* Returns the version that replaced a version that died, or OBB_NO_VERSION. */
 static uint32_t newer_than(const struct obb_version *ended)
 {
-    return atomic_load_explicit(&ended->newer, memory_order_relaxed);
+    return atomic_load_explicit(&obb_version_links(ended)->newer, memory_order_relaxed);
 }
 
 obb_status obb_committed_read(const struct obb_view *before, const struct obb_view *after,

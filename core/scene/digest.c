@@ -57,7 +57,7 @@ static uint64_t hash_of_frame(const struct obb_version *version)
     struct hashed hashed;
     hashed.length = 0;
     add_pose(&hashed, &version->box);
-    add_text(&hashed, obb_record_name(version->record));
+    add_text(&hashed, obb_record_name(obb_version_record(version)));
     return hash_of(&hashed);
 }
 
@@ -75,17 +75,18 @@ static uint64_t hash_of_box(const struct obb_version *version)
     add_whole(&hashed, version->category);
     add_whole(&hashed, version->mask);
     add_whole(&hashed, (uint64_t)(int64_t)version->group);
-    add_text(&hashed, obb_record_name(version->record));
-    add_text(&hashed, obb_interned_text(version->entity));
-    add_text(&hashed, obb_interned_text(version->data));
+    add_text(&hashed, obb_record_name(obb_version_record(version)));
+    const struct obb_extras *extras = obb_version_extras(version);
+    add_text(&hashed, obb_interned_text(extras->entity));
+    add_text(&hashed, obb_interned_text(extras->data));
     obb_str frame;
     obb_box local;
     if (obb_view_local(version, &frame, &local)) {
         add_pose(&hashed, &local);
         add_text(&hashed, frame);
     }
-    if (version->ttl >= 0.0)
-        add_double(&hashed, version->ttl);
+    if (extras->ttl >= 0.0)
+        add_double(&hashed, extras->ttl);
     return hash_of(&hashed);
 }
 

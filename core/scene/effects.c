@@ -10,7 +10,9 @@ static bool same_bits(const void *a, const void *b, size_t size) { return memcmp
 
 static const struct obb_rig *rig_of(const struct obb_version *version)
 {
-    return obb_version_is_frame(version) || version->mount == NULL ? NULL : version->mount->rig;
+    const struct obb_mount *mount =
+        obb_version_is_frame(version) ? NULL : obb_version_mount(version);
+    return mount == NULL ? NULL : mount->rig;
 }
 
 static unsigned changed_parts(const struct obb_version *a, const struct obb_version *b)
@@ -29,13 +31,14 @@ static unsigned changed_parts(const struct obb_version *a, const struct obb_vers
         parts |= OBB_PUT_MASK;
     if (a->group != b->group)
         parts |= OBB_PUT_GROUP;
-    if (a->entity != b->entity)
+    const struct obb_extras *from = obb_version_extras(a), *to = obb_version_extras(b);
+    if (from->entity != to->entity)
         parts |= OBB_PUT_ENTITY;
-    if (a->data != b->data)
+    if (from->data != to->data)
         parts |= OBB_PUT_DATA;
     if (rig_of(a) != rig_of(b))
         parts |= OBB_PUT_FRAME;
-    if (a->ttl < b->ttl || a->ttl > b->ttl)
+    if (from->ttl < to->ttl || from->ttl > to->ttl)
         parts |= OBB_PUT_TTL;
     return parts;
 }
@@ -43,17 +46,18 @@ static unsigned changed_parts(const struct obb_version *a, const struct obb_vers
 /* Returns whether the box moved with its frame, at the same pose in it. */
 static bool carried(const struct obb_version *a, const struct obb_version *b)
 {
-    if (a->mount == NULL || rig_of(a) != rig_of(b))
+    const struct obb_mount *mount = obb_version_mount(a);
+    if (mount == NULL || rig_of(a) != rig_of(b))
         return false;
-    const obb_box local = obb_mount_pose(a->mount, a->box.half_extents);
-    return obb_mount_has_pose(b->mount, &local);
+    const obb_box local = obb_mount_pose(mount, a->box.half_extents);
+    return obb_mount_has_pose(obb_version_mount(b), &local);
 }
 
 static obb_effect effect_of_frame(const struct obb_version *before, const struct obb_version *after)
 {
     const struct obb_version *either = after != NULL ? after : before;
     obb_effect effect = {.kind = OBB_EFFECT_FRAME_REMOVED,
-                         .name = obb_record_name(either->record),
+                         .name = obb_record_name(obb_version_record(either)),
                          .before = before,
                          .after = after};
     if (after == NULL)
@@ -73,23 +77,24 @@ obb_effect obb_effect_of(const struct obb_version *before, const struct obb_vers
         return effect_of_frame(before, after);
     obb_effect effect = {.kind = OBB_EFFECT_REMOVED,
                          .id = either->id,
-                         .name = obb_record_name(either->record),
+                         .name = obb_record_name(obb_version_record(either)),
                          .before = before,
                          .after = after};
     if (after == NULL)
         return effect;
     effect.box = after->box;
+    const struct obb_extras *extras = obb_version_extras(after);
     effect.attributes = (obb_attributes){.category = after->category,
                                          .mask = after->mask,
                                          .group = after->group,
-                                         .entity = obb_interned_text(after->entity),
-                                         .data = obb_interned_text(after->data),
-                                         .has_ttl = after->ttl >= 0.0,
-                                         .ttl = after->ttl >= 0.0 ? after->ttl : 0.0};
-    effect.since = after->since;
-    if (after->mount != NULL) {
-        effect.frame = obb_record_name(after->mount->rig->record);
-        effect.local = obb_mount_pose(after->mount, after->box.half_extents);
+                                         .entity = obb_interned_text(extras->entity),
+                                         .data = obb_interned_text(extras->data),
+                                         .has_ttl = extras->ttl >= 0.0,
+                                         .ttl = extras->ttl >= 0.0 ? extras->ttl : 0.0};
+    effect.since = extras->since;
+    if (extras->mount != NULL) {
+        effect.frame = obb_record_name(extras->mount->rig->record);
+        effect.local = obb_mount_pose(extras->mount, after->box.half_extents);
     }
     if (before == NULL) {
         effect.kind = OBB_EFFECT_NEW;
@@ -148,7 +153,8 @@ static bool next_ended(const obb_step *step, obb_effect_place *place, obb_effect
     while (place->next < step->ended_count) {
         const struct obb_version *before =
             obb_version_at(&step->scene->versions, step->ended->versions[place->next++]);
-        const uint32_t newer = atomic_load_explicit(&before->newer, memory_order_relaxed);
+        const uint32_t newer =
+            atomic_load_explicit(&obb_version_links(before)->newer, memory_order_relaxed);
         const struct obb_version *after =
             newer == OBB_NO_VERSION ? NULL : obb_version_at(&step->scene->versions, newer);
         if (!obb_effect_is(place->kind, before, after))

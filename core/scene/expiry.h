@@ -52,7 +52,7 @@ static inline double obb_expiry_since(const struct obb_version *version, obb_mom
 {
     return atomic_load_explicit(&version->born, memory_order_relaxed) < began.revision
                ? began.time
-               : version->since;
+               : obb_version_extras(version)->since;
 }
 
 #endif

@@ -6,6 +6,9 @@
 #include "core/scene/record.h"
 #include "core/scene/scene_data.h"
 
+/* Bytes of a version with its links. */
+#define VERSION_BYTES (sizeof(struct obb_version) + sizeof(struct obb_version_links))
+
 /* Bytes of an entry of an index, of the entry in the list of ended versions, of a place in the id
  * tree, and of a bucket of the hash table. */
 #define ENTRY_BYTES 93
@@ -31,7 +34,7 @@ size_t obb_scene_history_bytes(const struct obb_scene *scene)
     const struct obb_state *newest = obb_history_newest(&scene->history);
     const size_t ended = obb_scene_has_tail(scene) ? scene->history.tail.ended : 0;
     const size_t present = obb_layers_bytes(newest->layers);
-    return (kept - newest->boxes - newest->frames - ended) * sizeof(struct obb_version) +
+    return obb_versions_share(versions, kept - newest->boxes - newest->frames - ended) +
            scene->ended_bytes + obb_history_bytes(&scene->history) +
            (scene->layer_bytes > present ? scene->layer_bytes - present : 0);
 }
@@ -74,7 +77,7 @@ size_t obb_edit_expiring(const struct obb_scene *scene, const obb_edit *edit, do
 /* Returns the bytes of the frames of an edit: a version for each, and a rig for each new one. */
 static size_t frame_bytes(const struct obb_scene *scene, const obb_edit *edit)
 {
-    size_t bytes = edit->frame_count * (sizeof(struct obb_version) + ENDED_BYTES);
+    size_t bytes = edit->frame_count * (VERSION_BYTES + sizeof(struct obb_extras) + ENDED_BYTES);
     for (size_t i = 0; i < edit->frame_count; i++) {
         const obb_str name = edit->frames[i].target.name;
         const struct obb_rig *rig = obb_rigs_seek(&scene->rigs, name, false);
@@ -84,6 +87,16 @@ static size_t frame_bytes(const struct obb_scene *scene, const obb_edit *edit)
     return bytes;
 }
 
+/* Returns whether a put gives its box what most boxes have not. */
+static bool has_extras(const obb_put *put)
+{
+    const obb_attributes *attributes = &put->attributes;
+    return put->frame.length > 0 ||
+           ((put->parts & OBB_PUT_ENTITY) != 0 && attributes->entity.length > 0) ||
+           ((put->parts & OBB_PUT_DATA) != 0 && attributes->data.length > 0) ||
+           ((put->parts & OBB_PUT_TTL) != 0 && attributes->has_ttl);
+}
+
 size_t obb_edit_bytes(const struct obb_scene *scene, const obb_edit *edit)
 {
     const size_t made = edit->put_count + edit->pose_count + edit->transform_count +
@@ -91,8 +104,10 @@ size_t obb_edit_bytes(const struct obb_scene *scene, const obb_edit *edit)
     const size_t removed = edit->remove_count + edit->remove_frame_count;
     if (made + removed + edit->frame_count == 0)
         return 0;
+    /* Where some boxes have extras, each box that changes may be one of them. */
+    const size_t extras = scene->versions.extras_count == 0 ? 0 : sizeof(struct obb_extras);
     size_t bytes = COMMIT_BYTES + removed * ENDED_BYTES +
-                   made * (sizeof(struct obb_version) + ENTRY_BYTES + ENDED_BYTES) +
+                   made * (VERSION_BYTES + extras + ENTRY_BYTES + ENDED_BYTES) +
                    frame_bytes(scene, edit);
     obb_str entity = {.length = 0}; /* boxes of one entity mostly follow each other */
     for (size_t i = 0; i < edit->put_count; i++) {
@@ -102,6 +117,8 @@ size_t obb_edit_bytes(const struct obb_scene *scene, const obb_edit *edit)
             bytes += MOUNT_BYTES;
         if ((put->parts & OBB_PUT_TTL) != 0 && put->attributes.has_ttl)
             bytes += EXPIRY_BYTES;
+        if (extras == 0 && has_extras(put))
+            bytes += sizeof(struct obb_extras);
         if (put->parts != OBB_PUT_ALL)
             continue;
         bytes += obb_record_bytes(put->target.name.length) + PLACE_BYTES + LINK_BYTES +
@@ -115,12 +132,12 @@ size_t obb_edit_bytes(const struct obb_scene *scene, const obb_edit *edit)
 
 size_t obb_copies_bytes(const struct obb_version *const *boxes, size_t count)
 {
-    size_t bytes = COMMIT_BYTES +
-                   count * (sizeof(struct obb_version) + ENTRY_BYTES + PLACE_BYTES + LINK_BYTES);
+    size_t bytes = COMMIT_BYTES + count * (VERSION_BYTES + ENTRY_BYTES + PLACE_BYTES + LINK_BYTES);
     for (size_t i = 0; i < count; i++)
-        bytes += obb_record_bytes(boxes[i]->record->length) +
-                 text_bytes(obb_interned_text(boxes[i]->entity)) +
-                 text_bytes(obb_interned_text(boxes[i]->data));
+        bytes += obb_record_bytes(obb_version_record(boxes[i])->length) +
+                 (boxes[i]->has_extras ? sizeof(struct obb_extras) : 0) +
+                 text_bytes(obb_interned_text(obb_version_extras(boxes[i])->entity)) +
+                 text_bytes(obb_interned_text(obb_version_extras(boxes[i])->data));
     return bytes;
 }
 

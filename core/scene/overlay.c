@@ -15,7 +15,7 @@ enum { BEFORE = 1, AFTER = 2 };
 /* A version of the small scene whose entity is, for as long as the overlay lives, the string of the
  * scene below: entities are equal if their strings are the same. */
 struct lent {
-    struct obb_version *version;
+    struct obb_extras *extras;
     struct obb_interned *own;
     struct lent *next;
 };
@@ -36,7 +36,7 @@ struct obb_scene *obb_overlay_end(struct obb_overlay *overlay)
     if (overlay == NULL)
         return NULL;
     for (struct lent *lent = overlay->lent; lent != NULL; lent = lent->next)
-        lent->version->entity = lent->own;
+        lent->extras->entity = lent->own;
     struct obb_scene *scene = overlay->scene;
     while (scene != NULL && scene->first_view != NULL)
         (void)obb_view_close(scene->first_view);
@@ -502,7 +502,8 @@ obb_status obb_overlay_of_edit(const struct obb_view *below, const obb_edit *edi
 /* Returns about how many bytes the effects add to the small scene. */
 static size_t bytes_of(const obb_effects *effects)
 {
-    size_t bytes = effects->count * (sizeof(struct obb_version) + sizeof(struct obb_record));
+    size_t bytes = effects->count * (sizeof(struct obb_version) + sizeof(struct obb_version_links) +
+                                     sizeof(struct obb_extras) + sizeof(struct obb_record));
     for (size_t i = 0; i < effects->count; i++)
         bytes += effects->list[i].id == 0            ? sizeof(struct obb_rig)
                  : effects->list[i].frame.length > 0 ? sizeof(struct obb_mount)
@@ -552,18 +553,19 @@ static obb_status lend_entities(struct obb_overlay *overlay, const struct obb_vi
         return OBB_OK;
     for (const struct obb_version *box = obb_view_next(over, 0); box != NULL;
          box = obb_view_next(over, box->id)) {
-        if (box->entity == NULL)
+        struct obb_extras *extras = obb_version_own_extras(box);
+        if (extras == NULL || extras->entity == NULL)
             continue;
-        const struct obb_interned *shared = obb_view_entity(below, obb_interned_text(box->entity));
-        if (shared == NULL || shared == box->entity)
+        const struct obb_interned *shared =
+            obb_view_entity(below, obb_interned_text(extras->entity));
+        if (shared == NULL || shared == extras->entity)
             continue;
         struct lent *lent = obb_arena_alloc(arena, 1, sizeof *lent);
         if (lent == NULL)
             return OBB_NO_MEMORY;
-        struct obb_version *version = obb_versions_slot(&overlay->scene->versions, box->self);
-        *lent = (struct lent){.version = version, .own = box->entity, .next = overlay->lent};
+        *lent = (struct lent){.extras = extras, .own = extras->entity, .next = overlay->lent};
         overlay->lent = lent;
-        version->entity = (struct obb_interned *)(uintptr_t)shared;
+        extras->entity = (struct obb_interned *)(uintptr_t)shared;
     }
     return OBB_OK;
 }

@@ -55,12 +55,15 @@ void obb_scene_unpin(struct obb_scene *scene, struct obb_state *state)
 
 void obb_scene_drop_parts(struct obb_scene *scene, struct obb_version *version)
 {
-    obb_interned_table_drop(&scene->interned, version->entity, &scene->fresh.interned);
-    obb_interned_table_drop(&scene->interned, version->data, &scene->fresh.interned);
-    if (version->mount == NULL || obb_version_is_frame(version))
+    struct obb_extras *extras = obb_version_own_extras(version);
+    if (extras == NULL)
         return;
-    obb_mount_unref(&scene->rigs, version->mount);
-    version->mount = NULL;
+    obb_interned_table_drop(&scene->interned, extras->entity, &scene->fresh.interned);
+    obb_interned_table_drop(&scene->interned, extras->data, &scene->fresh.interned);
+    if (obb_version_is_frame(version))
+        return;
+    obb_mount_unref(&scene->rigs, extras->mount);
+    extras->mount = NULL;
 }
 
 void obb_scene_retire(struct obb_scene *scene, struct obb_record *record)
@@ -68,29 +71,34 @@ void obb_scene_retire(struct obb_scene *scene, struct obb_record *record)
     const uint32_t newest = atomic_load_explicit(&record->newest, memory_order_relaxed);
     struct obb_version *version = obb_versions_slot(&scene->versions, newest);
     if (obb_version_is_frame(version)) {
-        obb_rigs_remove(&scene->rigs, version->rig);
+        obb_rigs_remove(&scene->rigs, obb_version_rig(version));
     } else {
         obb_hash_table_remove(&scene->names, &record->link);
         obb_id_tree_remove(&scene->ids, record, &scene->fresh.nodes);
     }
-    atomic_store_explicit(&version->newer, scene->fresh.versions, memory_order_relaxed);
+    atomic_store_explicit(&obb_version_links(version)->newer, scene->fresh.versions,
+                          memory_order_relaxed);
     scene->fresh.versions = newest;
 }
 
 static uint32_t newer_of(const struct obb_version *version)
 {
-    return atomic_load_explicit(&version->newer, memory_order_relaxed);
+    return atomic_load_explicit(&obb_version_links(version)->newer, memory_order_relaxed);
 }
 
 /* A released version has another `newer`: its slot is free, retired, or holds a version of another
  * place in the chains. */
 struct obb_version *obb_scene_older(struct obb_scene *scene, const struct obb_version *version)
 {
-    const uint32_t i = atomic_load_explicit(&version->older, memory_order_relaxed);
+    const uint32_t i =
+        atomic_load_explicit(&obb_version_links(version)->older, memory_order_relaxed);
     if (i == OBB_NO_VERSION)
         return NULL;
     struct obb_version *older = obb_versions_slot(&scene->versions, i);
-    return newer_of(older) == version->self && older->record == version->record ? older : NULL;
+    return newer_of(older) == version->self &&
+                   obb_version_record(older) == obb_version_record(version)
+               ? older
+               : NULL;
 }
 
 void obb_scene_note_unlinks(struct obb_scene *scene)
@@ -109,11 +117,11 @@ static bool unlink_version(struct obb_scene *scene, struct obb_version *version)
     if (newer != OBB_NO_VERSION)
         obb_version_set_older(obb_versions_slot(&scene->versions, newer), past);
     else if (older != NULL)
-        atomic_store_explicit(&version->record->newest, past, memory_order_release);
+        atomic_store_explicit(&obb_version_record(version)->newest, past, memory_order_release);
     else
         return false;
     if (older != NULL)
-        atomic_store_explicit(&older->newer, newer, memory_order_release);
+        atomic_store_explicit(&obb_version_links(older)->newer, newer, memory_order_release);
     obb_scene_note_unlinks(scene);
     return true;
 }
@@ -124,7 +132,7 @@ static void release_version(struct obb_scene *scene, struct obb_version *version
     if (scene->gaps ? unlink_version(scene, version) : newer_of(version) != OBB_NO_VERSION)
         obb_versions_give(&scene->versions, version);
     else
-        obb_scene_retire(scene, version->record);
+        obb_scene_retire(scene, obb_version_record(version));
 }
 
 #define AHEAD 16 /* versions that are fetched into the cache ahead of their turn */
@@ -178,8 +186,7 @@ static size_t clear_garbage(struct obb_scene *scene, size_t budget)
         block->needed = needed;
         for (; block->done < block->count && budget > 0; budget--, garbage->count--) {
             if (block->count - block->done > AHEAD)
-                obb_version_prefetch(
-                    obb_versions_slot(&scene->versions, block->versions[block->done + AHEAD]));
+                obb_versions_prefetch(&scene->versions, block->versions[block->done + AHEAD]);
             const uint32_t i = block->versions[block->done++];
             struct obb_version *version = obb_versions_slot(&scene->versions, i);
             if (atomic_load_explicit(&version->born, memory_order_relaxed) < needed)
@@ -208,10 +215,11 @@ static void free_retired(struct obb_scene *scene, struct obb_retired *retired, s
 {
     for (; retired->versions != OBB_NO_VERSION && budget > 0; budget--) {
         struct obb_version *version = obb_versions_slot(&scene->versions, retired->versions);
-        retired->versions = atomic_load_explicit(&version->newer, memory_order_relaxed);
+        retired->versions =
+            atomic_load_explicit(&obb_version_links(version)->newer, memory_order_relaxed);
         if (obb_version_is_frame(version))
-            obb_rig_destroy(&scene->rigs, version->rig);
-        obb_record_destroy(scene, version->record);
+            obb_rig_destroy(&scene->rigs, obb_version_rig(version));
+        obb_record_destroy(scene, obb_version_record(version));
         obb_versions_give(&scene->versions, version);
     }
     for (; retired->nodes != NULL && budget > 0; budget--) {

@@ -67,8 +67,8 @@ static void destroy_rigs(struct obb_scene *scene)
         return;
     for (uint32_t i = 0; i < scene->versions.count; i++) {
         const struct obb_version *version = obb_versions_slot(&scene->versions, i);
-        if (version->mount != NULL && !obb_version_is_frame(version))
-            obb_mount_unref(&scene->rigs, version->mount);
+        if (!obb_version_is_frame(version))
+            obb_mount_unref(&scene->rigs, obb_version_mount(version));
     }
     for (struct obb_rig *rig = atomic_load_explicit(&scene->rigs.first[0], memory_order_relaxed);
          rig != NULL;) {
@@ -127,8 +127,8 @@ size_t obb_scene_bytes(const struct obb_scene *scene)
 {
     return obb_heap_bytes(sizeof *scene + scene->name_length) +
            obb_versions_bytes(&scene->versions) -
-           scene->garbage.count * sizeof(struct obb_version) + obb_hash_table_bytes(&scene->names) +
-           scene->record_bytes +
+           obb_versions_share(&scene->versions, scene->garbage.count) +
+           obb_hash_table_bytes(&scene->names) + scene->record_bytes +
            scene->ids.nodes * obb_heap_bytes(sizeof(struct obb_id_tree_node)) +
            obb_hash_table_bytes(&scene->interned.hash_table) + scene->interned.bytes +
            scene->rigs.bytes + scene->layer_bytes + scene->ended_bytes +

@@ -30,13 +30,14 @@ static uint64_t born_of(const struct obb_version *version)
 
 static uint32_t newer_of(const struct obb_version *version)
 {
-    return atomic_load_explicit(&version->newer, memory_order_relaxed);
+    return atomic_load_explicit(&obb_version_links(version)->newer, memory_order_relaxed);
 }
 
 static bool interned_valid(const struct obb_scene *scene, const struct obb_version *version,
                            struct census *census)
 {
-    const struct obb_interned *const strings[] = {version->entity, version->data};
+    const struct obb_interned *const strings[] = {obb_version_extras(version)->entity,
+                                                  obb_version_extras(version)->data};
     for (size_t i = 0; i < sizeof strings / sizeof strings[0]; i++) {
         if (strings[i] == NULL)
             continue;
@@ -74,9 +75,10 @@ static bool held_by_a_state(const struct obb_version *version, const struct cens
 static bool mount_valid(struct obb_scene *scene, const struct obb_version *version,
                         struct census *census)
 {
-    const struct obb_mount *mount = version->mount;
     if (obb_version_is_frame(version))
-        return mount != NULL && version->rig->record == version->record;
+        return version->has_extras &&
+               obb_version_rig(version)->record == obb_version_record(version);
+    const struct obb_mount *mount = obb_version_mount(version);
     if (mount == NULL)
         return true;
     if (mount->references == 0 || died_of(version) != OBB_NEVER)
@@ -84,7 +86,7 @@ static bool mount_valid(struct obb_scene *scene, const struct obb_version *versi
     census->seated++;
     const struct obb_version *current = obb_scene_current(scene, mount->rig->record);
     if (current == NULL || mount->seat >= mount->rig->count ||
-        mount->rig->boxes[mount->seat] != version->record)
+        mount->rig->boxes[mount->seat] != obb_version_record(version))
         return false;
     const obb_frame frame = obb_frame_from_pose(&current->box, scene->settings.dimensions);
     const obb_box local = obb_mount_pose(mount, version->box.half_extents);
@@ -102,7 +104,7 @@ static bool chain_valid(struct obb_scene *scene, const struct obb_record *record
     const struct obb_version *version = obb_versions_slot(
         &scene->versions, atomic_load_explicit(&record->newest, memory_order_relaxed));
     for (; version != NULL; newer = version, version = obb_scene_older(scene, version)) {
-        if (version->record != record || version->id != record->id ||
+        if (obb_version_record(version) != record || version->id != record->id ||
             born_of(version) >= died_of(version))
             return false;
         if (newer_of(version) != (newer == NULL ? OBB_NO_VERSION : newer->self) ||
@@ -272,10 +274,14 @@ static bool slots_valid(struct obb_scene *scene, struct census *census)
     }
     size_t unused = 0;
     for (uint32_t i = scene->versions.free; i != OBB_NO_VERSION && unused <= scene->versions.count;
-         i = atomic_load_explicit(&obb_versions_slot(&scene->versions, i)->older,
+         i = atomic_load_explicit(&obb_version_links_at(&scene->versions, i)->older,
                                   memory_order_relaxed))
         unused++;
-    return unused == scene->versions.free_count && waiting == scene->garbage.count &&
+    size_t extended = 0;
+    for (uint32_t i = 0; i < scene->versions.count; i++)
+        extended += obb_version_at(&scene->versions, i)->has_extras;
+    return extended == scene->versions.extras_count && unused == scene->versions.free_count &&
+           waiting == scene->garbage.count &&
            census->listed == census->kept - obb_scene_boxes(scene) - obb_scene_frames(scene) &&
            census->kept + census->garbage + census->retired + unused == scene->versions.count;
 }
@@ -320,7 +326,8 @@ static bool expiry_valid(struct obb_scene *scene)
     for (struct obb_record *record = obb_id_tree_seek(&scene->ids, 1); record != NULL;
          record = obb_id_tree_seek(&scene->ids, record->id + 1)) {
         const struct obb_version *box = obb_scene_current(scene, record);
-        const bool held = box != NULL && box->ttl >= 0.0;
+        const double ttl = box == NULL ? OBB_NO_TTL : obb_version_extras(box)->ttl;
+        const bool held = ttl >= 0.0;
         const size_t i = record->expiry;
         if (held != (i != OBB_NO_PLACE))
             return false;
@@ -328,7 +335,7 @@ static bool expiry_valid(struct obb_scene *scene)
             continue;
         timed++;
         if (i >= expiry->count || expiry->heap[i].record != record ||
-            expiry->heap[i].due != obb_expiry_since(box, began) + box->ttl ||
+            expiry->heap[i].due != obb_expiry_since(box, began) + ttl ||
             expiry->heap[(i > 0 ? i - 1 : 0) / 2].due > expiry->heap[i].due)
             return false;
     }

@@ -405,8 +405,8 @@ static void find_round(const struct obb_view *view, const obb_str *names, size_t
         if (link == NULL)
             continue;
         const struct obb_record *record = (const struct obb_record *)link;
-        obb_version_prefetch(obb_version_at(
-            &view->scene->versions, atomic_load_explicit(&record->newest, memory_order_acquire)));
+        obb_versions_prefetch(&view->scene->versions,
+                              atomic_load_explicit(&record->newest, memory_order_acquire));
     }
     for (size_t i = 0; i < count; i++)
         out[i] = find_hashed(view, names[i], hashes[i]);
@@ -541,7 +541,7 @@ obb_box obb_view_frame_pose(const struct obb_view *view, const struct obb_versio
 
 /* ---- What a state says of a box -------------------------------------------------------------- */
 
-uint64_t obb_view_id(const struct obb_version *box) { return box->record->id; }
+uint64_t obb_view_id(const struct obb_version *box) { return box->id; }
 
 uint64_t obb_view_changed(const struct obb_version *box)
 {
@@ -553,7 +553,10 @@ double obb_view_since(const struct obb_view *view, const struct obb_version *box
     return obb_expiry_since(box, view->state->began);
 }
 
-obb_str obb_view_name(const struct obb_version *box) { return obb_record_name(box->record); }
+obb_str obb_view_name(const struct obb_version *box)
+{
+    return obb_record_name(obb_version_record(box));
+}
 
 bool obb_view_put(const struct obb_version *box) { return box->put; }
 
@@ -570,10 +573,11 @@ obb_box obb_view_pose(const struct obb_view *view, const struct obb_version *box
 
 bool obb_view_local(const struct obb_version *box, obb_str *out_frame, obb_box *out_local)
 {
-    if (box->mount == NULL)
+    const struct obb_mount *mount = obb_version_mount(box);
+    if (mount == NULL)
         return false;
-    *out_frame = obb_record_name(box->mount->rig->record);
-    *out_local = obb_mount_pose(box->mount, box->box.half_extents);
+    *out_frame = obb_record_name(mount->rig->record);
+    *out_local = obb_mount_pose(mount, box->box.half_extents);
     return true;
 }
 
@@ -585,13 +589,14 @@ obb_solid obb_view_solid(const struct obb_view *view, const struct obb_version *
 
 obb_attributes obb_view_attributes(const struct obb_version *box)
 {
+    const struct obb_extras *extras = obb_version_extras(box);
     return (obb_attributes){
         .category = box->category,
         .mask = box->mask,
         .group = box->group,
-        .entity = obb_interned_text(box->entity),
-        .data = obb_interned_text(box->data),
-        .has_ttl = box->ttl >= 0.0,
-        .ttl = box->ttl >= 0.0 ? box->ttl : 0.0,
+        .entity = obb_interned_text(extras->entity),
+        .data = obb_interned_text(extras->data),
+        .has_ttl = extras->ttl >= 0.0,
+        .ttl = extras->ttl >= 0.0 ? extras->ttl : 0.0,
     };
 }

@@ -149,8 +149,8 @@ void obb_rig_enter(struct obb_rig *rig, struct obb_record *record, struct obb_mo
 
 static struct obb_mount *mount_of(const struct obb_record *record, struct obb_versions *versions)
 {
-    return obb_versions_slot(versions, atomic_load_explicit(&record->newest, memory_order_relaxed))
-        ->mount;
+    return obb_version_mount(
+        obb_versions_slot(versions, atomic_load_explicit(&record->newest, memory_order_relaxed)));
 }
 
 void obb_rig_leave(struct obb_rig *rig, const struct obb_mount *mount,

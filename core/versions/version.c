@@ -9,8 +9,16 @@
 
 #define FIRST_PAGES 4
 
-_Static_assert(OBB_VERSION_PAGE * sizeof(struct obb_version) < OBB_TRASH_LARGE,
-               "a page is freed at once");
+/* Extras of a block: about 3 KiB. */
+#define EXTRAS_BLOCK 64
+struct obb_extras_block {
+    struct obb_extras_block *next;
+    struct obb_extras extras[EXTRAS_BLOCK];
+};
+
+const struct obb_extras obb_no_extras = {.ttl = OBB_NO_TTL};
+
+_Static_assert(sizeof(struct obb_version_page) < OBB_TRASH_LARGE, "a page is freed at once");
 
 void obb_versions_init(struct obb_versions *pool)
 {
@@ -19,13 +27,18 @@ void obb_versions_init(struct obb_versions *pool)
 
 void obb_versions_fini(struct obb_versions *pool)
 {
-    struct obb_version **pages = atomic_load_explicit(&pool->pages, memory_order_relaxed);
+    struct obb_version_page **pages = atomic_load_explicit(&pool->pages, memory_order_relaxed);
     for (uint32_t i = 0; i < pool->page_count; i++)
         obb_free(pages[i]);
     obb_free((void *)pages);
     for (uint32_t i = 0; i < pool->outgrown_count; i++)
         obb_free((void *)pool->outgrown[i]);
     obb_free((void *)pool->outgrown);
+    while (pool->extras_blocks != NULL) {
+        struct obb_extras_block *next = pool->extras_blocks->next;
+        obb_free(pool->extras_blocks);
+        pool->extras_blocks = next;
+    }
     obb_versions_init(pool);
 }
 
@@ -33,19 +46,19 @@ void obb_versions_fini(struct obb_versions *pool)
  * kept. All old tables together are smaller than the new one. */
 static bool grow_table(struct obb_versions *pool)
 {
-    struct obb_version **old = atomic_load_explicit(&pool->pages, memory_order_relaxed);
+    struct obb_version_page **old = atomic_load_explicit(&pool->pages, memory_order_relaxed);
     const uint32_t capacity = old == NULL ? FIRST_PAGES : pool->page_capacity * 2;
-    struct obb_version ***outgrown = (struct obb_version ***)obb_realloc(
-        (void *)pool->outgrown, pool->outgrown_count + 1, sizeof(struct obb_version **));
+    struct obb_version_page ***outgrown = (struct obb_version_page ***)obb_realloc(
+        (void *)pool->outgrown, pool->outgrown_count + 1, sizeof(struct obb_version_page **));
     if (outgrown == NULL)
         return false;
     pool->outgrown = outgrown;
-    struct obb_version **pages =
-        (struct obb_version **)obb_malloc(capacity, sizeof(struct obb_version *));
+    struct obb_version_page **pages =
+        (struct obb_version_page **)obb_malloc(capacity, sizeof(struct obb_version_page *));
     if (pages == NULL)
         return false;
     if (old != NULL) {
-        memcpy((void *)pages, (void *)old, pool->page_count * sizeof(struct obb_version *));
+        memcpy((void *)pages, (void *)old, pool->page_count * sizeof(struct obb_version_page *));
         outgrown[pool->outgrown_count++] = old;
     }
     pool->page_capacity = capacity;
@@ -59,21 +72,23 @@ static bool grow(struct obb_versions *pool)
         return false;
     if (pool->page_count == pool->page_capacity && !grow_table(pool))
         return false;
-    struct obb_version *page = obb_malloc_lines(OBB_VERSION_PAGE, sizeof *page);
+    struct obb_version_page *page = obb_malloc_lines(1, sizeof *page);
     if (page == NULL)
         return false;
     atomic_load_explicit(&pool->pages, memory_order_relaxed)[pool->page_count++] = page;
     return true;
 }
 
-struct obb_version *obb_versions_take(struct obb_versions *pool)
+struct obb_version *obb_versions_take(struct obb_versions *pool, struct obb_record *record)
 {
     if (pool->free != OBB_NO_VERSION) {
         struct obb_version *version = obb_versions_slot(pool, pool->free);
-        pool->free = atomic_load_explicit(&version->older, memory_order_relaxed);
+        struct obb_version_links *links = obb_version_links_at(pool, pool->free);
+        pool->free = atomic_load_explicit(&links->older, memory_order_relaxed);
         pool->free_count--;
+        links->record = record;
         if (pool->free != OBB_NO_VERSION) /* most likely the next slot taken */
-            obb_version_prefetch(obb_versions_slot(pool, pool->free));
+            obb_versions_prefetch(pool, pool->free);
         return version;
     }
     if (pool->count == pool->page_count * OBB_VERSION_PAGE && !grow(pool))
@@ -82,23 +97,77 @@ struct obb_version *obb_versions_take(struct obb_versions *pool)
     /* The word of the bit fields is written before it is read: a page that is first read is first
      * the page of zeros, and faults again when it is written. */
     memset((char *)version + offsetof(struct obb_version, group), 0,
-           offsetof(struct obb_version, entity) - offsetof(struct obb_version, group));
+           offsetof(struct obb_version, born) - offsetof(struct obb_version, group));
     version->self = pool->count++ & (OBB_MAX_VERSIONS - 1);
+    obb_version_links(version)->record = record;
     return version;
+}
+
+/* Makes the list of free extras, which is empty, the extras of a new block. */
+static bool grow_extras(struct obb_versions *pool)
+{
+    struct obb_extras_block *block = obb_malloc(1, sizeof *block);
+    if (block == NULL)
+        return false;
+    block->next = pool->extras_blocks;
+    pool->extras_blocks = block;
+    for (size_t i = EXTRAS_BLOCK; i-- > 0;) {
+        block->extras[i].next = pool->free_extras;
+        pool->free_extras = &block->extras[i];
+    }
+    return true;
+}
+
+struct obb_extras *obb_versions_extend(struct obb_versions *pool, struct obb_version *version)
+{
+    if (version->has_extras)
+        return obb_version_links(version)->extras;
+    if (pool->free_extras == NULL && !grow_extras(pool))
+        return NULL;
+    struct obb_extras *extras = pool->free_extras;
+    pool->free_extras = extras->next;
+    pool->extras_count++;
+    *extras = obb_no_extras;
+    struct obb_version_links *links = obb_version_links(version);
+    extras->record = links->record;
+    links->extras = extras;
+    version->has_extras = 1;
+    return extras;
+}
+
+/* Takes the extras from a version, which keeps its record. */
+static void drop_extras(struct obb_versions *pool, struct obb_version *version)
+{
+    struct obb_version_links *links = obb_version_links(version);
+    struct obb_extras *extras = links->extras;
+    links->record = extras->record;
+    version->has_extras = 0;
+    extras->next = pool->free_extras;
+    pool->free_extras = extras;
+    pool->extras_count--;
 }
 
 void obb_versions_give(struct obb_versions *pool, struct obb_version *version)
 {
     assert(atomic_load_explicit(&version->died, memory_order_relaxed) != OBB_NEVER);
-    version->mount = NULL; /* a free slot has none */
+    if (version->has_extras)
+        drop_extras(pool, version);
     obb_version_set_older(version, pool->free);
-    atomic_store_explicit(&version->newer, OBB_NO_VERSION, memory_order_relaxed);
+    atomic_store_explicit(&obb_version_links(version)->newer, OBB_NO_VERSION, memory_order_relaxed);
     pool->free = version->self;
     pool->free_count++;
 }
 
 size_t obb_versions_bytes(const struct obb_versions *pool)
 {
-    return (size_t)(pool->count - pool->free_count) * sizeof(struct obb_version) +
-           (size_t)pool->page_capacity * 2 * sizeof(struct obb_version *);
+    return obb_versions_share(pool, pool->count - pool->free_count) +
+           (size_t)pool->page_capacity * 2 * sizeof(struct obb_version_page *);
+}
+
+size_t obb_versions_share(const struct obb_versions *pool, size_t count)
+{
+    const size_t all = pool->count - pool->free_count;
+    const size_t extras = all == 0 ? 0 : (size_t)pool->extras_count * count / all;
+    return count * (sizeof(struct obb_version) + sizeof(struct obb_version_links)) +
+           extras * sizeof(struct obb_extras);
 }

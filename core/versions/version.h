@@ -55,37 +55,55 @@ struct obb_record {
     char name[];
 };
 
+/* What a frame has and most boxes have not. A version that differs from obb_no_extras in one of
+ * these members has extras of its own, which no other version shares. */
+struct obb_extras {
+    union {
+        struct obb_record *record; /* of the version */
+        struct obb_extras *next;   /* of free extras: the next ones */
+    };
+    struct obb_interned *entity; /* NULL: none */
+    struct obb_interned *data;   /* NULL: none */
+    union {
+        struct obb_mount *mount; /* of a box: its frame and its pose in it, or NULL */
+        struct obb_rig *rig;     /* of a frame (id 0): its rig; box.half_extents are 0 */
+    };
+    double ttl;   /* milliseconds from `since` until it expires, or OBB_NO_TTL */
+    double since; /* time of the last change (core/scene/expiry.h); 0 without a ttl */
+};
+
+/* No texts, no mount and no ttl; and no record. */
+extern const struct obb_extras obb_no_extras;
+
 struct obb_version {
     obb_box box;
     uint64_t id; /* the record's; beside the box, since the broad phase reads only these two */
     uint32_t category, mask;
     int32_t group;
-    uint32_t self : 30;          /* own index in the pool */
-    uint32_t put : 1;            /* a put of the commit that made it names its box */
-    uint32_t interpolated : 1;   /* poses between the version before and this one are interpolated:
-                                  * the pose changed, and not by a teleport */
-    struct obb_interned *entity; /* NULL: none */
-    struct obb_interned *data;   /* NULL: none */
-    struct obb_record *record;   /* the box of this version; only the writer may change it */
+    uint32_t self : 29;        /* own index in the pool */
+    uint32_t put : 1;          /* a put of the commit that made it names its box */
+    uint32_t interpolated : 1; /* poses between the version before and this one are interpolated:
+                                 * the pose changed, and not by a teleport */
+    uint32_t has_extras : 1;   /* which member of the union of its links counts */
+    _Atomic uint64_t born;     /* revision that made it */
+    _Atomic uint64_t died;     /* revision that replaced or removed it */
+};
+
+/* The broad phase, which meets versions in no order of memory, reads two whole cache lines of each:
+ * the pool puts each version at the beginning of a line. */
+_Static_assert(sizeof(struct obb_version) == (size_t)2 * OBB_LINE, "a version fills two lines");
+
+/* What the broad phase does not read of a version. */
+struct obb_version_links {
     union {
-        struct obb_mount *mount; /* of a box: its frame and its pose in it, or NULL */
-        struct obb_rig *rig;     /* of a frame (id 0): its rig; box.half_extents are 0 */
+        struct obb_record *record; /* the box of the version; only the writer may change it */
+        struct obb_extras *extras; /* of the version alone; they have the record */
     };
-    double ttl;            /* milliseconds from `since` until it expires, or OBB_NO_TTL */
-    double since;          /* time of the last change (core/scene/expiry.h); 0 without a ttl */
-    _Atomic uint64_t born; /* revision that made it */
-    _Atomic uint64_t died; /* revision that replaced or removed it */
     _Atomic uint32_t
         older; /* version before that is kept, or OBB_NO_VERSION (core/scene/reclaim.h) */
     _Atomic uint32_t
-        newer;     /* version after that is kept, or OBB_NO_VERSION; read it after `died` */
-    char spare[8]; /* unused; it makes the version three whole cache lines */
+        newer; /* version after that is kept, or OBB_NO_VERSION; read it after `died` */
 };
-
-/* A version takes three cache lines, of which the broad phase reads two: the pool puts each version
- * at the beginning of a line. */
-_Static_assert(sizeof(struct obb_version) % OBB_LINE == 0, "a version fills cache lines");
-_Static_assert(offsetof(struct obb_version, group) < 128, "the broad phase reads two lines");
 
 /* Returns true if the attributes of the box exclude no other: any two such boxes may be a pair
  * (obb_filter_pair). */
@@ -99,11 +117,19 @@ static inline bool obb_version_plain(const struct obb_version *version)
  * and with pages of 512 versions its end was a job for another thread, a fifth of the query's
  * cost. */
 #define OBB_VERSION_PAGE 256
-#define OBB_MAX_VERSIONS ((uint32_t)1 << 30)
+#define OBB_MAX_VERSIONS ((uint32_t)1 << 29)
+struct obb_version_page {
+    struct obb_version versions[OBB_VERSION_PAGE];
+    struct obb_version_links links[OBB_VERSION_PAGE]; /* of the version at the same place */
+};
+
 struct obb_versions {
-    _Atomic(struct obb_version **) pages; /* replaced when the table grows */
+    _Atomic(struct obb_version_page **) pages; /* replaced when the table grows */
     /* The rest is the writer's. */
-    struct obb_version ***outgrown; /* former tables, each twice as large as the one before */
+    struct obb_extras_block *extras_blocks; /* the memory of all extras */
+    struct obb_extras *free_extras;         /* a list through `next` */
+    uint32_t extras_count;                  /* versions with extras */
+    struct obb_version_page ***outgrown; /* former tables, each twice as large as the one before */
     uint32_t page_count, page_capacity, outgrown_count;
     uint32_t count; /* slots ever used; the slots beyond are untouched */
     uint32_t free;  /* first free slot; the list goes through `older` */
@@ -113,44 +139,110 @@ struct obb_versions {
 void obb_versions_init(struct obb_versions *pool);
 void obb_versions_fini(struct obb_versions *pool);
 
-/* Returns a slot with `self` set, or NULL if there is no memory or OBB_MAX_VERSIONS are in use. The
- * caller fills in all other members, `died` last (obb_version_publish). The writer's. */
-struct obb_version *obb_versions_take(struct obb_versions *pool);
+/* Returns a slot for a version of that record, without extras, and with `self` set; or NULL if
+ * there is no memory or OBB_MAX_VERSIONS are in use. The caller fills in all other members, `died`
+ * last (obb_version_publish). The writer's. */
+struct obb_version *obb_versions_take(struct obb_versions *pool, struct obb_record *record);
 
-/* Gives back the slot of a version that died. Its references are dropped; `mount` becomes NULL. The
+/* Returns the extras of a version that no reader has seen, for writing; a version without extras
+ * gets those of obb_no_extras. NULL: there is no memory, and the version is as before. The
+ * writer's. */
+struct obb_extras *obb_versions_extend(struct obb_versions *pool, struct obb_version *version);
+
+/* Gives back the slot of a version that died, and its extras. Their references are dropped. The
  * writer's. */
 void obb_versions_give(struct obb_versions *pool, struct obb_version *version);
 
-/* Returns the bytes of the versions that are in use, and of the tables. The writer's. */
+/* Returns the bytes of the versions that are in use, of their extras, and of the tables. The
+ * writer's. */
 size_t obb_versions_bytes(const struct obb_versions *pool);
+
+/* Returns the bytes of `count` of the versions that are in use, if as many of them as of all have
+ * extras. The writer's. */
+size_t obb_versions_share(const struct obb_versions *pool, size_t count);
 
 /* Returns slot i, for the writer. */
 static inline struct obb_version *obb_versions_slot(struct obb_versions *pool, uint32_t i)
 {
-    struct obb_version **pages = atomic_load_explicit(&pool->pages, memory_order_acquire);
-    return &pages[i / OBB_VERSION_PAGE][i % OBB_VERSION_PAGE];
+    struct obb_version_page **pages = atomic_load_explicit(&pool->pages, memory_order_acquire);
+    return &pages[i / OBB_VERSION_PAGE]->versions[i % OBB_VERSION_PAGE];
 }
 
 /* Returns version i, for any thread. */
 static inline const struct obb_version *obb_version_at(const struct obb_versions *pool, uint32_t i)
 {
-    struct obb_version **pages = atomic_load_explicit(&pool->pages, memory_order_acquire);
-    return &pages[i / OBB_VERSION_PAGE][i % OBB_VERSION_PAGE];
+    struct obb_version_page **pages = atomic_load_explicit(&pool->pages, memory_order_acquire);
+    return &pages[i / OBB_VERSION_PAGE]->versions[i % OBB_VERSION_PAGE];
 }
 
-/* Prefetches the whole version. */
+/* Returns the links of version i. Any thread, also one that does not know whether the version is
+ * alive; the writer alone may change them. */
+static inline struct obb_version_links *obb_version_links_at(const struct obb_versions *pool,
+                                                             uint32_t i)
+{
+    struct obb_version_page **pages = atomic_load_explicit(&pool->pages, memory_order_acquire);
+    return &pages[i / OBB_VERSION_PAGE]->links[i % OBB_VERSION_PAGE];
+}
+
+/* Returns the links of a version of a pool that is alive. Any thread; the writer alone may change
+ * them. */
+static inline struct obb_version_links *obb_version_links(const struct obb_version *version)
+{
+    const uint32_t place = version->self % OBB_VERSION_PAGE;
+    return &((struct obb_version_page *)(uintptr_t)(version - place))->links[place];
+}
+
+/* Returns the extras of a version, obb_no_extras if it has none: only obb_version_record knows the
+ * record. Any thread. */
+static inline const struct obb_extras *obb_version_extras(const struct obb_version *version)
+{
+    return version->has_extras ? obb_version_links(version)->extras : &obb_no_extras;
+}
+
+/* Returns the extras that the version has of its own, for writing, or NULL. The writer's. */
+static inline struct obb_extras *obb_version_own_extras(const struct obb_version *version)
+{
+    return version->has_extras ? obb_version_links(version)->extras : NULL;
+}
+
+/* Returns the box or frame of a version. Any thread. */
+static inline struct obb_record *obb_version_record(const struct obb_version *version)
+{
+    const struct obb_version_links *links = obb_version_links(version);
+    return version->has_extras ? links->extras->record : links->record;
+}
+
+/* Returns how a box stands in its frame, or NULL: it stands in none. Any thread. */
+static inline struct obb_mount *obb_version_mount(const struct obb_version *version)
+{
+    return obb_version_extras(version)->mount;
+}
+
+/* Returns the rig of a frame. Any thread. */
+static inline struct obb_rig *obb_version_rig(const struct obb_version *version)
+{
+    return obb_version_extras(version)->rig;
+}
+
+/* Prefetches a version without its links. */
 static inline void obb_version_prefetch(const struct obb_version *version)
 {
     __builtin_prefetch(&version->box);
-    __builtin_prefetch(&version->box.rotation.w);
-    __builtin_prefetch(&version->newer);
+    __builtin_prefetch(&version->died);
+}
+
+/* Prefetches version i with its links. */
+static inline void obb_versions_prefetch(const struct obb_versions *pool, uint32_t i)
+{
+    obb_version_prefetch(obb_version_at(pool, i));
+    __builtin_prefetch(obb_version_links_at(pool, i));
 }
 
 /* Sets the version before. A reader that sees the new value sees everything that the writer did
  * before. */
-static inline void obb_version_set_older(struct obb_version *version, uint32_t older)
+static inline void obb_version_set_older(const struct obb_version *version, uint32_t older)
 {
-    atomic_store_explicit(&version->older, older, memory_order_release);
+    atomic_store_explicit(&obb_version_links(version)->older, older, memory_order_release);
 }
 
 /* Publishes a version. A slot that is used again must never look like its former version with a new

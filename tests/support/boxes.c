@@ -267,10 +267,6 @@ struct obb_version *boxes_world_add(struct boxes_world *world, const obb_box *bo
     version->mask = UINT32_MAX;
     version->self = self & (OBB_MAX_VERSIONS - 1);
     version->id = id != 0 ? id : before->id;
-    version->older = before != NULL ? before->self : OBB_NO_VERSION;
-    atomic_store(&version->newer, OBB_NO_VERSION);
-    if (before != NULL)
-        atomic_store(&before->newer, self);
     obb_version_publish(version, born, OBB_NEVER);
     return version;
 }

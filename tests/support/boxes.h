@@ -51,8 +51,8 @@ void boxes_world_init(struct boxes_world *world, size_t capacity, int dimensions
 void boxes_world_fini(struct boxes_world *world);
 
 /* Returns a version that is current from revision `born` on. If id is not 0, it is the first
- * version of a new box. Otherwise it is the next version of the box of `before`; sets
- * before->newer, but not before->died. */
+ * version of a new box. Otherwise it is the next version of the box of `before`, whose
+ * `died` stays. The versions are in no pool: they have no links. */
 struct obb_version *boxes_world_add(struct boxes_world *world, const obb_box *box, uint64_t id,
                                     uint64_t born, struct obb_version *before);
 

@@ -76,7 +76,8 @@ static uint64_t sum_of(const struct obb_view *view)
         const obb_attributes has = obb_view_attributes(box);
         if (obb_view_find(view, obb_view_name(box)) != box ||
             obb_view_find_id(view, obb_view_id(box)) != box ||
-            (has.entity.length > 0 && obb_view_entity(view, has.entity) != box->entity))
+            (has.entity.length > 0 &&
+             obb_view_entity(view, has.entity) != obb_version_extras(box)->entity))
             return 0;
         sum = mixed_text(mixed_whole(sum, obb_view_id(box)), obb_view_name(box));
         sum = mixed_whole(mixed_pose(sum, &pose), obb_view_changed(box) * 2 + obb_view_put(box));

@@ -899,9 +899,9 @@ START_TEST(an_entity_is_one_interned_string_in_every_state)
     ck_assert_int_eq(obb_view_open(scene, NULL, &view, NULL, NULL), OBB_OK);
     const struct obb_interned *entity = obb_view_entity(old, obb_str_of("player-1"));
     ck_assert_ptr_nonnull(entity);
-    ck_assert_ptr_eq(obb_view_find(old, obb_str_of("head"))->entity, entity);
-    ck_assert_ptr_eq(obb_view_find(old, obb_str_of("torso"))->entity, entity);
-    ck_assert_ptr_null(obb_view_find(view, obb_str_of("crate"))->entity);
+    ck_assert_ptr_eq(obb_version_extras(obb_view_find(old, obb_str_of("head")))->entity, entity);
+    ck_assert_ptr_eq(obb_version_extras(obb_view_find(old, obb_str_of("torso")))->entity, entity);
+    ck_assert_ptr_null(obb_version_extras(obb_view_find(view, obb_str_of("crate")))->entity);
     ck_assert_ptr_null(obb_view_entity(view, obb_str_of("player-2")));
     obb_view_close(old);
     obb_view_close(view);
@@ -1084,7 +1084,8 @@ static uint64_t digest(const struct obb_view *view)
             obb_view_find_id(view, obb_view_id(box)) != box)
             return 0;
         const obb_attributes attributes = obb_view_attributes(box);
-        if (attributes.entity.length > 0 && obb_view_entity(view, attributes.entity) != box->entity)
+        if (attributes.entity.length > 0 &&
+            obb_view_entity(view, attributes.entity) != obb_version_extras(box)->entity)
             return 0;
         const obb_box pose = obb_view_pose(view, box);
         uint64_t bits;

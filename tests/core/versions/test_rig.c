@@ -129,10 +129,11 @@ START_TEST(boxes_take_seats_and_get_them_back)
     ck_assert_int_eq(obb_rig_reserve(&rigs, rig, 9), OBB_OK);
     for (int i = 0; i < 9; i++) {
         boxes[i] = record_of(i);
-        struct obb_version *version = obb_versions_take(&versions);
-        version->mount = obb_mount_create(&rigs, rig, &local);
+        struct obb_version *version = obb_versions_take(&versions, boxes[i]);
+        struct obb_mount *mount = obb_mount_create(&rigs, rig, &local);
+        obb_versions_extend(&versions, version)->mount = mount;
         atomic_store(&boxes[i]->newest, version->self);
-        obb_rig_enter(rig, boxes[i], version->mount);
+        obb_rig_enter(rig, boxes[i], mount);
     }
     obb_rigs_insert(&rigs, rig);
     ck_assert_uint_eq(obb_rigs_boxes(&rigs, obb_str_of("7")), 9);
@@ -140,7 +141,8 @@ START_TEST(boxes_take_seats_and_get_them_back)
     size_t count = 0;
     const int leave[] = {3, 8, 0, 7, 6, 1, 2, 5, 4};
     for (int i = 0; i < 9; i++) {
-        struct obb_mount *mount = obb_versions_slot(&versions, boxes[leave[i]]->newest)->mount;
+        struct obb_mount *mount =
+            obb_version_mount(obb_versions_slot(&versions, boxes[leave[i]]->newest));
         struct obb_record *seats[9];
         memcpy((void *)seats, (void *)rig->boxes, sizeof seats);
         obb_rig_leave(rig, mount, &versions);
