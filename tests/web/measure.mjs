@@ -35,7 +35,7 @@ const loads = [];
 for (let i = 0; i < LOADS; i++) {
     const begin = performance.now();
     const { page, close } = await show(scene);
-    await until("all boxes", async () => new RegExp(`^${BOXES} boxes`).test(await page.textContent("#list-sum")));
+    await until("all boxes", async () => new RegExp(`^${BOXES.toLocaleString("en")} boxes`).test(await page.textContent("#list-sum")));
     await drawn(page);
     loads.push(performance.now() - begin);
     await close();
@@ -43,7 +43,7 @@ for (let i = 0; i < LOADS; i++) {
 say("loaded and drawn", loads);
 
 const { page, close } = await show(scene);
-await until("all boxes", async () => new RegExp(`^${BOXES} boxes`).test(await page.textContent("#list-sum")));
+await until("all boxes", async () => new RegExp(`^${BOXES.toLocaleString("en")} boxes`).test(await page.textContent("#list-sum")));
 await drawn(page);
 const frames = (act) =>
     page.evaluate(async (act) => {
@@ -104,7 +104,7 @@ for (const count of [10_000, 100_000]) {
     await daemon.commit(many, { put: { names: named, centers: named.flatMap((_, i) => center(i, 0)), half_extents: [1, 0.5, 1.24] } });
     const opened = await openPage(blind, daemon.url, { expected: [/WebGL/] });
     await opened.page.goto(`${daemon.url}/#${many}`);
-    await until("all boxes", async () => new RegExp(`^${count} boxes`).test(await opened.page.textContent("#list-sum")));
+    await until("all boxes", async () => new RegExp(`^${count.toLocaleString("en")} boxes`).test(await opened.page.textContent("#list-sum")));
     await until("quiet", async () => (await opened.page.getAttribute("body", "aria-busy")) !== "true");
     const pose = (n, tick) => {
         const some = named.slice(count / 2, count / 2 + n);

@@ -47,7 +47,7 @@ async function open(scene, prepare = async () => {}, { by = blind, ...options } 
     return opened;
 }
 
-const allOf = (page, count) => until("all boxes", async () => (await page.textContent("#list-sum")).startsWith(`${count} box`));
+const allOf = (page, count) => until("all boxes", async () => (await page.textContent("#list-sum")).startsWith(`${count.toLocaleString("en")} box`));
 
 for (const flat of [false, true])
     test(`the boxes of a scene ${flat ? "in the plane" : "in space"} are decoded beside the page's thread, and are what they are`, async () => {

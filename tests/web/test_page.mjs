@@ -530,7 +530,15 @@ test("a token is asked for when one is needed, sent, and not kept; what it lacks
             await page.keyboard.press("Enter");
         };
         await page.goto(`${guarded.url}/#demo`);
+        for (const leave of [() => page.keyboard.press("Escape"), () => page.click("#token-later")]) {
+            await page.waitForSelector("#token-dialog[open]");
+            await leave();
+            await page.waitForSelector("#token-dialog", { state: "hidden" });
+            for (const tab of ["#tab-ask", "#tab-box"]) await page.click(tab); // the page is there, and waits
+            await page.click("#token-missing");
+        }
         await page.waitForSelector("#token-dialog[open]");
+        assert.ok(await page.isHidden("#token-missing"));
         await give("wrong");
         await page.waitForSelector("#token-refused", { state: "visible" });
         await give(tokens[0].token);
@@ -693,7 +701,7 @@ test("10,000 boxes", async () => {
     const scene = await makeScene(put);
     const begin = Date.now();
     const { page, close } = await show(scene);
-    await until("all listed", async () => /^10000 boxes/.test(await page.textContent("#list-sum")));
+    await until("all listed", async () => /^10,000 boxes/.test(await page.textContent("#list-sum")));
     const loaded = Date.now() - begin;
     const times = await page.evaluate(async () => {
         const frame = () => new Promise((resolve) => requestAnimationFrame(resolve));

@@ -284,7 +284,7 @@ test("what is too much to bring along is said in words", async () => {
     await pastAt(page, 2);
     await page.keyboard.press("Alt+7");
     await page.click("#probe-ask");
-    const words = "The daemon does not keep this state any more. 1200 boxes have changed since, and a question brings along 1000 at most.";
+    const words = "The daemon does not keep this state any more. 1,200 boxes have changed since, and a question brings along 1,000 at most.";
     await until("why not", async () => (await page.textContent("#probe-out")) === words);
     // and so it is of what was before the page was there
     const late = await showBlind(scene);

@@ -1,6 +1,7 @@
 // Questions about the state that is shown, also where only the page still knows it.
 import { type Box, putOf } from "./box";
 import { type Client, scenePath } from "./client";
+import { boxCount, grouped } from "./counts";
 import type { Past, Store } from "./store";
 
 /** Of questions that nobody put: what the page asks to know what it shows is not recorded. */
@@ -44,7 +45,7 @@ function difference(store: Store, past: Past): Body {
     const { live, ring } = store;
     const names = ring.changed(past.seq ?? ring.newest, ring.newest);
     if (names.size > BROUGHT)
-        throw new Unasked(`The daemon does not keep this state any more. ${names.size} boxes have changed since, and a question brings along ${BROUGHT} at most.`);
+        throw new Unasked(`The daemon does not keep this state any more. ${boxCount(names.size)} have changed since, and a question brings along ${grouped(BROUGHT)} at most.`);
     const remove: string[] = [];
     const put: Record<string, ReturnType<typeof putOf>> = {};
     const pose: Record<string, Partial<Box>> = {};

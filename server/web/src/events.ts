@@ -1,6 +1,7 @@
 // What happens in a scene: its numbers each second, and the pairs that began and ended, as the page hears of them.
 import { short } from "./box";
 import { type Client, Problem } from "./client";
+import { grouped } from "./counts";
 import { byId, el } from "./dom";
 import { setText } from "./keyed";
 import { answered, parseMetrics, quantile, type Sample } from "./metrics";
@@ -194,7 +195,7 @@ export class Events {
         if (!still || this.newest > last) this.newest = last;
         const old = fit.filter(({ seq }) => seq <= this.newest);
         const newer = fit.length - old.length;
-        setText(this.sum, fit.length === 0 ? "No pair has begun or ended yet" : `${fit.length} began or ended${newer > 0 ? `, ${newer} newer than those below` : ""}`);
+        setText(this.sum, fit.length === 0 ? "No pair has begun or ended yet" : `${grouped(fit.length)} began or ended${newer > 0 ? `, ${grouped(newer)} newer than those below` : ""}`);
         this.list.show(
             "Pairs that began and ended, the newest first",
             old

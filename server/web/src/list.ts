@@ -1,5 +1,6 @@
 // The boxes by name, in their entities, with what each collides with. Only the rows in sight are elements.
 import type { Box } from "./box";
+import { boxCount, grouped } from "./counts";
 import { byId, el } from "./dom";
 import { Hold, Keyed, setText } from "./keyed";
 import { counted } from "./snapshot";
@@ -119,8 +120,8 @@ export class List {
 
     private count(): void {
         const { boxes } = this.store.shown;
-        const some = this.search.value.trim() ? `${this.found} of ` : "";
-        this.sum.textContent = `${some}${boxes.size} ${boxes.size === 1 ? "box" : "boxes"}, ${counted(this.store.shown)}`;
+        const some = this.search.value.trim() ? `${grouped(this.found)} of ` : "";
+        this.sum.textContent = `${some}${boxCount(boxes.size)}, ${counted(this.store.shown)}`;
         this.render();
     }
 
@@ -174,7 +175,7 @@ export class List {
             mark.className = `dot contact-${degree}`;
             setText(spoken, ["", "touching, contacts:", "overlapping, contacts:"][degree]); // what the colour says
             setText(name, row.box.name);
-            setText(count, contacts > 0 ? String(contacts) : "");
+            setText(count, contacts > 0 ? grouped(contacts) : "");
             count.title = "contacts";
         } else {
             classes.push("entity");
@@ -182,7 +183,7 @@ export class List {
             setText(mark, row.open ? "▾" : "▸");
             setText(spoken, contacts > 0 ? "boxes and contacts:" : "boxes:");
             setText(name, row.entity);
-            setText(count, contacts > 0 ? `${boxes.length} · ${contacts}` : String(boxes.length));
+            setText(count, contacts > 0 ? `${grouped(boxes.length)} · ${grouped(contacts)}` : grouped(boxes.length));
         }
         element.id = `row-${i}`;
         element.className = classes.filter(Boolean).join(" ");

@@ -4,6 +4,7 @@ import { axesOf, wordOf } from "./axes";
 import { Beside } from "./beside";
 import { ALL_BITS, numbers, type PutBox, putOf } from "./box";
 import { Client, Problem, scenePath } from "./client";
+import { boxCount } from "./counts";
 import { byId, el, typing } from "./dom";
 import { MODES } from "./colouring";
 import { Drag } from "./drag";
@@ -93,7 +94,7 @@ if (view) {
         drag.move(poses);
     };
     shown.onPoses = (boxes, poses) => {
-        const what = poses.size === 1 ? [...poses.keys()][0] : `${poses.size} boxes`;
+        const what = poses.size === 1 ? [...poses.keys()][0] : boxCount(poses.size);
         const ended = drag ?? new Drag(edits, boxes);
         drag = null;
         void ended.end(`${HANDLE_WORDS[shown.handle]} ${what}`, poses).then(() => drag ?? shown.settle());
@@ -106,27 +107,36 @@ axesSelect.addEventListener("change", () => view?.setAxes(axesOf(axesSelect.valu
 
 // ---- Token -----------------------------------------------------------------------------------------
 
+const tokenDialog = byId<HTMLDialogElement>("token-dialog");
+const tokenMissing = byId<HTMLButtonElement>("token-missing");
+let giveToken: ((token: string) => void) | null = null; // whoever waits for one
+
+/** Whoever closes the dialog can look at the page and open it again: what asks for a token waits until there is one. */
 function askToken(refused: boolean): Promise<string> {
-    const dialog = byId<HTMLDialogElement>("token-dialog");
-    const input = byId<HTMLInputElement>("token");
     byId("token-refused").hidden = !refused;
-    input.value = "";
-    dialog.showModal();
-    input.focus();
-    return new Promise((resolve) => {
-        byId("token-form").addEventListener(
-            "submit",
-            (event) => {
-                event.preventDefault();
-                dialog.close();
-                resolve(input.value.trim());
-                input.value = "";
-            },
-            { once: true },
-        );
-    });
+    openTokens();
+    return new Promise((resolve) => (giveToken = resolve));
 }
-byId("token-dialog").addEventListener("cancel", (event) => event.preventDefault()); // nothing works without one
+
+function openTokens(): void {
+    tokenMissing.hidden = true;
+    byId<HTMLInputElement>("token").value = "";
+    tokenDialog.showModal();
+    byId("token").focus();
+}
+
+byId("token-form").addEventListener("submit", (event) => {
+    event.preventDefault();
+    giveToken?.(byId<HTMLInputElement>("token").value.trim());
+    giveToken = null;
+    tokenDialog.close();
+});
+tokenDialog.addEventListener("close", () => {
+    byId<HTMLInputElement>("token").value = "";
+    tokenMissing.hidden = giveToken === null;
+});
+byId("token-later").addEventListener("click", () => tokenDialog.close());
+tokenMissing.addEventListener("click", openTokens);
 
 // ---- Scenes ----------------------------------------------------------------------------------------
 
@@ -202,7 +212,7 @@ store.on(["scene"], showScenes);
 // ---- Commands --------------------------------------------------------------------------------------
 
 function few(names: string[]): string {
-    return names.length > 3 ? `${names.length} boxes` : names.join(", ");
+    return names.length > 3 ? boxCount(names.length) : names.join(", ");
 }
 
 function add(): void {

@@ -3,6 +3,7 @@ import { Vector3 } from "three";
 import { ask, Unasked } from "./asking";
 import { ALL_BITS, type Box, numbers, point, short, tidy, turn, withAt } from "./box";
 import { type Client, Problem } from "./client";
+import { grouped } from "./counts";
 import { byId, el, NumberRow } from "./dom";
 import { ExchangePanel } from "./exchange";
 import { setText } from "./keyed";
@@ -458,10 +459,10 @@ export class Probes {
         const listed = found.slice(0, LISTED);
         cut = Math.max(cut, answer.count ?? 0, found.length);
         const what = answer.pairs ? (cut === 1 ? "pair" : "pairs") : cut === 1 ? "box" : "boxes";
-        setText(this.sum, cut === 0 ? "Nothing found" : `${cut} ${what} found`);
+        setText(this.sum, cut === 0 ? "Nothing found" : `${grouped(cut)} ${what} found`);
         this.list.show("Found", listed);
         this.rest.hidden = cut <= listed.length;
-        setText(this.rest, `and ${cut - listed.length} more`);
+        setText(this.rest, `and ${grouped(cut - listed.length)} more`);
         if (!this.found.isConnected) this.out.replaceChildren(this.found);
         this.draw(hits, pairs.slice(0, DRAWN));
     }

@@ -2,6 +2,7 @@
 import { ask, type Asked, OWN, Unasked } from "./asking";
 import { numbers, point, short } from "./box";
 import type { Client } from "./client";
+import { grouped } from "./counts";
 import { byId, el } from "./dom";
 import { ExchangePanel } from "./exchange";
 import { setText } from "./keyed";
@@ -135,10 +136,10 @@ export class Relations {
         });
         this.onMarks(marks);
         const more = partners.length - results.length;
-        setText(this.title, `Collides with ${partners.length}`);
+        setText(this.title, `Collides with ${grouped(partners.length)}`);
         this.list.show(`What ${name} collides with`, rows);
         this.rest.hidden = more <= 0;
-        setText(this.rest, `and ${more} more`);
+        setText(this.rest, `and ${grouped(more)} more`);
     }
 }
 

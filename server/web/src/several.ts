@@ -1,6 +1,7 @@
 // Several selected boxes: moved, turned and scaled together by numbers.
 import { Vector3 } from "three";
 import { turn, turned } from "./box";
+import { boxCount } from "./counts";
 import { byId, el, NumberRow } from "./dom";
 import type { Edits } from "./edits";
 import type { Store } from "./store";
@@ -48,7 +49,7 @@ export class Several {
         this.root.hidden = count < 2;
         if (count < 2) return;
         if (this.built !== store.dimensions) this.build(store.dimensions);
-        this.title.textContent = `${count} boxes`;
+        this.title.textContent = boxCount(count);
         for (const input of this.root.querySelectorAll("input")) input.readOnly = !store.editable;
     }
 

@@ -2,6 +2,7 @@
 import { ask, OWN, Unasked } from "./asking";
 import { type Box, point, short } from "./box";
 import { type Client, messages, Problem, scenePath } from "./client";
+import { grouped } from "./counts";
 import { byId, el } from "./dom";
 import { ExchangePanel } from "./exchange";
 import { setText } from "./keyed";
@@ -162,7 +163,7 @@ export class Shots {
         if (!still || !this.shots.has(this.newest)) this.newest = all[0]?.id ?? 0;
         const newest = all.filter(({ id }) => id <= this.newest).slice(0, LISTED);
         const newer = all.findIndex(({ id }) => id <= this.newest);
-        setText(this.sum, all.length === 0 ? "Nothing asked yet" : `${all.length} asked${newer > 0 ? `, ${newer} newer than those below` : ""}`);
+        setText(this.sum, all.length === 0 ? "Nothing asked yet" : `${grouped(all.length)} asked${newer > 0 ? `, ${grouped(newer)} newer than those below` : ""}`);
         this.list.show(
             "Questions, the newest first",
             newest.map((shot) => ({

@@ -1,5 +1,6 @@
 // What is known of one state of a scene: its boxes, and which of them collide.
 import type { Box } from "./box";
+import { grouped } from "./counts";
 
 export type Relation = "separate" | "touching" | "intersecting" | "contains" | "inside";
 
@@ -87,5 +88,5 @@ export class Snapshot {
 
 /** How many pairs overlap, and how many only touch, in words. */
 export function counted({ deep, pairs }: Snapshot): string {
-    return `pairs: ${deep} overlap, ${pairs.size - deep} touch`;
+    return `pairs: ${grouped(deep)} overlap, ${grouped(pairs.size - deep)} touch`;
 }

@@ -1,5 +1,6 @@
 // What is said while nothing is selected: what there is, and what to do first.
 import { type Client, scenePath } from "./client";
+import { grouped } from "./counts";
 import { byId } from "./dom";
 import { counted } from "./snapshot";
 import type { Store } from "./store";
@@ -32,7 +33,7 @@ export class Start {
         const where = store.dimensions === 2 ? "in the plane" : "in space";
         if (store.info === null) byId("start-sum").textContent = store.connection === "gone" ? "Choose a scene above, or make a new one there." : "";
         else if (boxes.size === 0) byId("start-sum").textContent = `An empty scene ${where}. Add a box, or import a file.`;
-        else byId("start-sum").textContent = `${boxes.size} oriented ${boxes.size === 1 ? "box" : "boxes"} ${where}, ${counted(store.shown)}.`;
+        else byId("start-sum").textContent = `${grouped(boxes.size)} oriented ${boxes.size === 1 ? "box" : "boxes"} ${where}, ${counted(store.shown)}.`;
         byId("start-curl").textContent = this.client.curl(scenePath(name, "/query/all-pairs"), {});
         const late = this.most === 0 && this.store.shown.deep > this.store.shown.unknown; // pairs came after the boxes
         if (this.open || late || !boxes.has(this.example)) this.choose();
