@@ -120,8 +120,8 @@ struct obb_join {
     uint32_t *starts;       /* ranges + 1 */
     size_t *order_first;    /* order_chunks + 1 ranges */
     size_t order_chunks;
-    uint64_t *ranks;     /* the listed pairs, and those after them in the same range... */
-    obb_box_pair *boxes; /* ...or these */
+    uint64_t *ranks;     /* the listed pairs, and those after them in the same range, and... */
+    obb_box_pair *boxes; /* ...these; NULL: not wanted */
 };
 
 static bool cancelled(const struct obb_join *join)
@@ -593,6 +593,11 @@ static bool goes_on(struct finding *f)
     return f->status == OBB_OK;
 }
 
+static bool lists_boxes(const struct obb_join *join)
+{
+    return join->wish.list == OBB_JOIN_BOXES || join->wish.list == OBB_JOIN_BOTH;
+}
+
 /* Makes room for further pairs of the chunk. Returns false after an error. */
 static bool make_room(struct finding *f, size_t count)
 {
@@ -609,11 +614,11 @@ static bool make_room(struct finding *f, size_t count)
     uint64_t *ranks = obb_budget_realloc(join->budget, f->ranks, capacity, sizeof *ranks);
     f->ranks = ranks != NULL ? ranks : f->ranks;
     uint64_t *entries = NULL;
-    if (ranks != NULL && join->wish.list == OBB_JOIN_BOXES) {
+    if (ranks != NULL && lists_boxes(join)) {
         entries = obb_budget_realloc(join->budget, f->entries, capacity, sizeof *entries);
         f->entries = entries != NULL ? entries : f->entries;
     }
-    if (ranks == NULL || (join->wish.list == OBB_JOIN_BOXES && entries == NULL)) {
+    if (ranks == NULL || (lists_boxes(join) && entries == NULL)) {
         f->status = OBB_NO_MEMORY;
         return false;
     }
@@ -838,11 +843,13 @@ static obb_status start_ordering(struct obb_join *join)
     }
     join->starts[range] = sum;
     join->order_first[join->order_chunks] = range;
-    if (join->wish.list == OBB_JOIN_RANKS)
+    const bool ranks = join->wish.list != OBB_JOIN_BOXES, boxes = lists_boxes(join);
+    if (ranks)
         join->ranks = obb_budget_malloc(join->budget, sum, sizeof *join->ranks);
-    else
+    if (boxes)
         join->boxes = obb_budget_malloc(join->budget, sum, sizeof *join->boxes);
-    return join->ranks != NULL || join->boxes != NULL ? OBB_OK : OBB_NO_MEMORY;
+    return (ranks && join->ranks == NULL) || (boxes && join->boxes == NULL) ? OBB_NO_MEMORY
+                                                                            : OBB_OK;
 }
 
 /* Pairs to be sorted; entries NULL: none. */
@@ -1006,7 +1013,7 @@ static obb_status order(struct obb_join *join, size_t chunk)
     const struct pairs spare = {room, boxes ? room + most : NULL};
     for (size_t r = first; r < end && !cancelled(join); r++) {
         const size_t start = join->starts[r], count = join->starts[r + 1] - start;
-        const struct pairs out = {boxes ? room + 2 * most : join->ranks + start,
+        const struct pairs out = {join->ranks != NULL ? join->ranks + start : room + 2 * most,
                                   boxes ? room + 3 * most : NULL};
         gather(join, r, count, &out, &spare);
         for (size_t i = 0; boxes && i < count; i++)

@@ -127,14 +127,14 @@ static bool before(const struct obb_run_pair *a, const struct obb_run_pair *b)
 }
 
 /* From the last pair to the first, so the pairs of the run are moved up over free room only. */
-void obb_contact_run_merge(struct obb_contact_run *run, const obb_box_pair *pairs, size_t count)
+void obb_contact_run_merge(struct obb_contact_run *run, const struct obb_run_pair *pairs,
+                           size_t count)
 {
     assert(run->capacity - run->count >= count);
     size_t old = run->count;
     run->count += count;
     for (size_t left = count; left > 0; left--) {
-        const obb_box_pair boxes = pairs[left - 1];
-        const struct obb_run_pair pair = {.id = {boxes.a->id, boxes.b->id}, .boxes = boxes};
+        const struct obb_run_pair pair = pairs[left - 1];
         for (; old > 0 && before(&pair, &run->pairs[old - 1]); old--)
             run->pairs[old - 1 + left] = run->pairs[old - 1];
         run->pairs[old + left - 1] = pair;

@@ -56,6 +56,7 @@ obb_status obb_contact_run_part(struct obb_contact_run *run, const struct obb_en
 
 /* Merges sorted pairs into the run, which has none of them and has room for all. O(pairs of
  * both). */
-void obb_contact_run_merge(struct obb_contact_run *run, const obb_box_pair *pairs, size_t count);
+void obb_contact_run_merge(struct obb_contact_run *run, const struct obb_run_pair *pairs,
+                           size_t count);
 
 #endif

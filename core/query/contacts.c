@@ -184,14 +184,19 @@ static void drop(struct obb_contacts *contacts, uint32_t at)
 
 /* ---- Life ------------------------------------------------------------------------------------ */
 
-/* Fills the run with sorted pairs. */
+static struct obb_run_pair run_pair_of(const obb_box_pair *boxes)
+{
+    return (struct obb_run_pair){.id = {boxes->a->id, boxes->b->id}, .boxes = *boxes};
+}
+
+/* Fills the run, which is empty, with sorted pairs. */
 static obb_status fill_run(struct obb_contacts *contacts, const obb_box_pair *pairs, size_t count)
 {
     struct obb_contact_run *run = &contacts->run;
     const size_t room = count > LEAST_PAIRS ? count : LEAST_PAIRS;
     const obb_status status = obb_contact_run_reserve(run, room, contacts->budget);
-    if (status == OBB_OK)
-        obb_contact_run_merge(run, pairs, count);
+    for (size_t i = 0; status == OBB_OK && i < count; i++)
+        run->pairs[run->count++] = run_pair_of(&pairs[i]);
     return status;
 }
 
@@ -290,7 +295,7 @@ bool obb_contacts_listed(const struct obb_contacts *contacts) { return contacts-
  * id). */
 struct found {
     const struct obb_view *after;
-    obb_box_pair *pairs; /* of the budget */
+    struct obb_run_pair *pairs; /* of the budget */
     size_t count;
 };
 
@@ -309,11 +314,31 @@ static bool is_pair(void *context, const struct obb_version *a, const struct obb
     return obb_sat_overlap(&solid_a, &solid_b);
 }
 
+/* Takes the pairs from the join. Ids come from ranks if there are any, as an id of a version is a
+ * cache miss. */
+static obb_status take_found(struct obb_join *join, struct obb_budget *budget, struct found *found)
+{
+    uint64_t base;
+    uint64_t *ranks = obb_join_take_ranks(join, &base);
+    obb_box_pair *boxes = obb_join_take_boxes(join);
+    found->count = obb_join_count(join).listed;
+    found->pairs = obb_budget_malloc(budget, found->count, sizeof *found->pairs);
+    for (size_t i = 0; found->pairs != NULL && i < found->count; i++)
+        found->pairs[i] =
+            ranks == NULL
+                ? run_pair_of(&boxes[i])
+                : (struct obb_run_pair){.id = {base + (ranks[i] >> 32), base + (uint32_t)ranks[i]},
+                                        .boxes = boxes[i]};
+    obb_budget_free(ranks);
+    obb_budget_free(boxes);
+    return found->pairs != NULL ? OBB_OK : OBB_NO_MEMORY;
+}
+
 static obb_status find_present(const obb_committed *committed, const atomic_bool *cancel,
                                struct obb_budget *budget, struct found *found)
 {
     const struct obb_view *after = found->after;
-    const obb_join_wish wish = {.list = OBB_JOIN_BOXES,
+    const obb_join_wish wish = {.list = OBB_JOIN_BOTH,
                                 .limit = SIZE_MAX,
                                 .plain_pass = true,
                                 .judge = is_pair,
@@ -327,10 +352,8 @@ static obb_status find_present(const obb_committed *committed, const atomic_bool
     for (size_t chunks; status == OBB_OK && (chunks = obb_join_advance(join, &status)) > 0;)
         for (size_t i = 0; i < chunks && status == OBB_OK; i++)
             status = obb_join_chunk(join, i);
-    if (status == OBB_OK) {
-        found->count = obb_join_count(join).listed;
-        found->pairs = obb_join_take_boxes(join);
-    }
+    if (status == OBB_OK)
+        status = take_found(join, budget, found);
     obb_join_destroy(join);
     return status;
 }
@@ -407,12 +430,12 @@ static obb_status take_past(struct obb_contacts *contacts, const obb_committed *
     return OBB_OK;
 }
 
-static int compare(const struct obb_ranked *past, const obb_box_pair *present)
+static int compare(const struct obb_ranked *past, const struct obb_run_pair *present)
 {
-    if (past->major != present->a->id)
-        return past->major < present->a->id ? -1 : 1;
-    if (past->minor != present->b->id)
-        return past->minor < present->b->id ? -1 : 1;
+    if (past->major != present->id[0])
+        return past->major < present->id[0] ? -1 : 1;
+    if (past->minor != present->id[1])
+        return past->minor < present->id[1] ? -1 : 1;
     return 0;
 }
 
@@ -456,7 +479,7 @@ static const obb_contact_change *list_changes(const obb_committed *committed,
             change.expired = obb_committed_expired(committed, past->list[i].major) ||
                              obb_committed_expired(committed, past->list[i].minor);
         } else {
-            change.after = present->pairs[j];
+            change.after = present->pairs[j].boxes;
         }
         if (order != 0 || stayed)
             list[count++] = change;
@@ -483,7 +506,7 @@ static bool update_lists(struct obb_contacts *contacts, const struct obb_ranked 
             i++;
         if (i < past_count && compare(&past[i], &present->pairs[j]) == 0)
             continue;
-        if (!add(contacts, present->pairs[j].a->id, present->pairs[j].b->id))
+        if (!add(contacts, present->pairs[j].id[0], present->pairs[j].id[1]))
             return false;
     }
     return true;

@@ -69,7 +69,7 @@ static void join_after_commits(bool removals, struct model_layers_counts *counts
                 moved[moved_count++] = state->boxes[i];
             }
         for (int k = 0; k < 2; k++) {
-            struct model_layers_join join = {.list = (obb_join_list)(c % 3),
+            struct model_layers_join join = {.list = (obb_join_list)(c % 4),
                                              .limit = SIZE_MAX,
                                              .plain_pass = c % 5 != 0,
                                              .backwards = c % 2 == 0,
@@ -130,9 +130,9 @@ START_TEST(joins_of_all_scenes_have_each_pair_once_with_every_kernel_and_margin)
                     struct model_layers_state *state = model_layers_state(&world, OBB_NEVER - 1);
                     /* Distances of many pairs take long. */
                     const size_t tried = counts_of[s] <= 100 ? 3 : 2;
-                    for (size_t m = 0; m < 3 * tried; m++, joins++) {
-                        struct model_layers_join join = {.margin = margins[m / 3],
-                                                         .list = (obb_join_list)(m % 3),
+                    for (size_t m = 0; m < 4 * tried; m++, joins++) {
+                        struct model_layers_join join = {.margin = margins[m / 4],
+                                                         .list = (obb_join_list)(m % 4),
                                                          .limit = limits[joins % 5],
                                                          .plain_pass = joins % 4 != 3,
                                                          .backwards = joins % 2 == 1,
@@ -184,7 +184,7 @@ START_TEST(a_join_of_ids_beyond_ranks_lists_boxes)
     ck_assert_int_eq(obb_layers_next(empty, added, COUNT, NULL, 0, 100, &layers), OBB_OK);
     struct model_layers_state *state = model_layers_state(&world, OBB_NEVER - 1);
     struct model_layers_counts counts = {0};
-    for (int list = OBB_JOIN_COUNT; list <= OBB_JOIN_BOXES; list++) {
+    for (int list = OBB_JOIN_COUNT; list <= OBB_JOIN_BOTH; list++) {
         struct model_layers_join join = {
             .list = (obb_join_list)list, .limit = 10000, .plain_pass = true, .counts = &counts};
         ck_assert_int_eq(model_layers_join(layers, OBB_NEVER - 1, &join), OBB_OK);
@@ -215,7 +215,7 @@ START_TEST(a_join_stops_when_cancelled_and_survives_each_failing_allocation)
     ck_assert_int_eq(model_layers_join(layers, OBB_NEVER - 1, &join), OBB_CANCELLED);
 
     join.cancel = NULL;
-    for (int list = OBB_JOIN_COUNT; list <= OBB_JOIN_BOXES; list++) {
+    for (int list = OBB_JOIN_COUNT; list <= OBB_JOIN_BOTH; list++) {
         size_t failures = 0;
         join.list = (obb_join_list)list;
         for (size_t n = 1;; n++) {
