@@ -12,10 +12,10 @@
  * A join that only counts has no phase order.
  *
  * An entry is dead if a later level has its id, because a newer version of the box stands there.
- * That takes a look at a bit for each later level, and no cache miss for the version. An entry whose
- * box was removed may have no later version. So the marks may miss a dead entry, but they never take
- * out one that is alive. If they leave as many entries as boxes are alive, they have missed none. If
- * they leave more, the phase again asks every version.
+ * That takes a look at a bit for each later level, and no cache miss for the version. An entry
+ * whose box was removed may have no later version. So the marks may miss a dead entry, but they
+ * never take out one that is alive. If they leave as many entries as boxes are alive, they have
+ * missed none. If they leave more, the phase again asks every version.
  *
  * Fresh memory costs more than the work on it: a fault of a page takes as long as 200 pairs. So a
  * pair is held twice, by its chunk and in the result, and as two ranks if nobody asks for its

@@ -90,8 +90,8 @@ bool obb_layers_shows(const struct obb_layers *layers, size_t level,
 /* Returns true if all entries of a level are known to be alive at `revision`. O(1). */
 bool obb_layers_whole(const struct obb_layers *layers, size_t level, uint64_t revision);
 
-/* Returns true if an entry is certainly dead at `revision` if a later level has an entry of the same
- * id: the layers are of that revision, and no version stands in two levels. O(levels). */
+/* Returns whether an entry is certainly dead at `revision` if a later level has its id. So it is if
+ * the layers are of that revision and no version stands in two levels. O(levels). */
 bool obb_layers_supersede(const struct obb_layers *layers, uint64_t revision);
 const struct obb_kernels *obb_layers_kernels(const struct obb_layers *layers);
 

@@ -5,8 +5,9 @@
 
 #include <assert.h>
 
-#define LEAST_SLOTS_BITS 6  /* slots of a hash set, as a power of two */
-#define LEAST_TAKEN      64 /* pairs that a list of those taken out has room for at first */
+#define LEAST_SLOTS_BITS 6   /* slots of a hash set, as a power of two */
+#define BITS_SHARE       128 /* ids for each ended one, up to which each has a bit: 32 bytes */
+#define LEAST_TAKEN      64  /* pairs that a list of those taken out has room for at first */
 
 /* ---- The ended boxes ------------------------------------------------------------------------- */
 
@@ -24,43 +25,88 @@ static size_t slot_of(const struct obb_ended *ended, uint64_t id)
     return slot;
 }
 
-/* Returns false if the id is certainly none of the set. There are eight bits a slot, so three more
- * bits of the hash choose the bit. */
+static bool bit_of(const uint64_t *bits, uint64_t i) { return (bits[i / 64] >> i % 64 & 1) != 0; }
+
+static void set_bit(uint64_t *bits, uint64_t i) { bits[i / 64] |= (uint64_t)1 << i % 64; }
+
+/* Returns the bit for an id. Ids outside of the span share a bit behind it, which is not set. The
+ * hash set has eight bits a slot, so three more bits of the hash choose one. */
+static uint64_t bit_for(const struct obb_ended *ended, uint64_t id)
+{
+    const uint64_t place = id - ended->first;
+    if (ended->span > 0)
+        return place < ended->span ? place : ended->span;
+    return hash_of(id) >> (ended->shift - 3);
+}
+
+/* Returns false if the id is certainly none of the set. Free of branches that depend on the id. */
 static bool may_have(const struct obb_ended *ended, uint64_t id)
 {
-    const uint64_t bit = hash_of(id) >> (ended->shift - 3);
-    return (ended->bits[bit / 64] >> bit % 64 & 1) != 0;
+    return bit_of(ended->bits, bit_for(ended, id));
 }
 
 static bool has(const struct obb_ended *ended, uint64_t id)
 {
-    return may_have(ended, id) && ended->ids[slot_of(ended, id)] == id;
+    return may_have(ended, id) && (ended->span > 0 || ended->ids[slot_of(ended, id)] == id);
 }
 
-obb_status obb_ended_init(struct obb_ended *ended, const obb_committed *committed,
-                          struct obb_budget *budget)
+/* Fills a hash set. */
+static obb_status hash_ended(struct obb_ended *ended, const obb_committed *committed,
+                             struct obb_budget *budget)
 {
     unsigned bits = LEAST_SLOTS_BITS;
     while ((size_t)1 << bits < committed->ended_count * 2)
         bits++;
     const size_t slots = (size_t)1 << bits;
-    *ended = (struct obb_ended){.shift = 64 - bits};
+    ended->shift = 64 - bits;
     ended->ids = obb_budget_calloc(budget, slots, sizeof *ended->ids);
-    ended->made = obb_budget_calloc(budget, slots, sizeof *ended->made);
+    ended->made = obb_budget_calloc(budget, slots / 64, sizeof *ended->made);
     ended->bits = obb_budget_calloc(budget, slots / 8, sizeof *ended->bits);
     if (ended->ids == NULL || ended->made == NULL || ended->bits == NULL)
         return OBB_NO_MEMORY;
     for (size_t i = 0; i < committed->ended_count; i++) {
         const uint64_t id = committed->ended[i]->id;
-        const uint64_t bit = hash_of(id) >> (ended->shift - 3);
         ended->ids[slot_of(ended, id)] = id;
-        ended->bits[bit / 64] |= (uint64_t)1 << bit % 64;
+        set_bit(ended->bits, bit_for(ended, id));
     }
     for (size_t i = 0; i < committed->made_count; i++) {
         const size_t slot = slot_of(ended, committed->made[i]->id);
-        ended->made[slot] = ended->ids[slot] != 0;
+        if (ended->ids[slot] != 0)
+            set_bit(ended->made, slot);
     }
     return OBB_OK;
+}
+
+/* Fills bits for each id. */
+static obb_status mark_ended(struct obb_ended *ended, const obb_committed *committed,
+                             struct obb_budget *budget)
+{
+    const size_t words = (size_t)(ended->span / 64) + 1;
+    ended->bits = obb_budget_calloc(budget, words, sizeof *ended->bits);
+    ended->made = obb_budget_calloc(budget, words, sizeof *ended->made);
+    if (ended->bits == NULL || ended->made == NULL)
+        return OBB_NO_MEMORY;
+    for (size_t i = 0; i < committed->ended_count; i++)
+        set_bit(ended->bits, bit_for(ended, committed->ended[i]->id));
+    for (size_t i = 0; i < committed->made_count; i++)
+        set_bit(ended->made, bit_for(ended, committed->made[i]->id));
+    return OBB_OK;
+}
+
+obb_status obb_ended_init(struct obb_ended *ended, const obb_committed *committed,
+                          struct obb_budget *budget)
+{
+    uint64_t least = UINT64_MAX, most = 0;
+    for (size_t i = 0; i < committed->ended_count; i++) {
+        const uint64_t id = committed->ended[i]->id;
+        least = id < least ? id : least;
+        most = id > most ? id : most;
+    }
+    *ended = (struct obb_ended){.first = least};
+    if (committed->ended_count == 0 || most - least >= committed->ended_count * BITS_SHARE)
+        return hash_ended(ended, committed, budget);
+    ended->span = most - least + 1;
+    return mark_ended(ended, committed, budget);
 }
 
 void obb_ended_fini(struct obb_ended *ended)
@@ -72,7 +118,8 @@ void obb_ended_fini(struct obb_ended *ended)
 
 bool obb_ended_removed(const struct obb_ended *ended, uint64_t id)
 {
-    return has(ended, id) && !ended->made[slot_of(ended, id)];
+    return has(ended, id) &&
+           !bit_of(ended->made, ended->span > 0 ? bit_for(ended, id) : slot_of(ended, id));
 }
 
 /* ---- The run --------------------------------------------------------------------------------- */

@@ -23,12 +23,14 @@ struct obb_contact_run {
     size_t count, capacity;
 };
 
-/* The boxes that a commit ended: a hash set of their ids, behind a bit set that rules out most
- * other ids. */
+/* The boxes that a commit ended. If their ids are near each other: a bit for each id from the least
+ * to the greatest. Else a hash set of the ids, behind a bit set that rules out most other ids. */
 struct obb_ended {
-    uint64_t *ids;  /* open addressing; 0: free */
-    bool *made;     /* for each id: the commit made another version of the box */
-    uint64_t *bits; /* eight for each slot */
+    uint64_t *bits; /* of ids; or eight for each slot */
+    uint64_t first; /* id of the first bit */
+    uint64_t span;  /* ids that have a bit; 0: the hash set */
+    uint64_t *made; /* bits: the commit made another version of the box; by id, or by slot */
+    uint64_t *ids;  /* of the hash set: open addressing; 0: free */
     unsigned shift; /* from hash to slot */
 };
 
