@@ -14,7 +14,7 @@ struct srv_cluster {
     struct srv_stream *stream; /* until the journal has it */
     struct srv_journal *journal;
     struct srv_follower follower;
-    struct srv_snapshots snapshots; /* of copies, and parts of records */
+    struct srv_snapshots snapshots; /* of scenes and copies, and parts of records */
     bool stopped;
     double begun;
     char error[ERROR_SIZE];
@@ -23,6 +23,29 @@ struct srv_cluster {
 static void on_foreign(void *context, const srv_foreign *record)
 {
     srv_follow(&((struct srv_cluster *)context)->follower, record);
+}
+
+/* Another process has written a snapshot of a scene. */
+static void on_snapshot(void *context, obb_str name, const wire_record *record)
+{
+    struct srv_cluster *c = context;
+    const struct obb_scene *scene = obb_store_find(c->options.writer->store, name);
+    struct srv_tail *tail = scene != NULL ? srv_tail_of(scene) : NULL;
+    if (tail != NULL)
+        srv_snapshot_told(&c->snapshots, srv_tail_journaled(tail), record->base_id);
+}
+
+static void on_warning(void *context, obb_str name, bool again, const char *why)
+{
+    const struct srv_cluster *c = context;
+    SRV_LOG(c->options.log, SRV_WARN, again ? "scene-again" : "snapshot-passed-over",
+            srv_bytes("scene", name), srv_text("why", why));
+}
+
+static wire_record_id new_id(void *context)
+{
+    struct srv_cluster *c = context;
+    return srv_tails_new_id(&c->options.writer->tails);
 }
 
 static void on_caught_up(void *context)
@@ -85,15 +108,20 @@ bool srv_cluster_begin(struct srv_cluster *c)
                                         .drain = o->writer->drain,
                                         .lost = on_lost,
                                         .context = c};
+    if (!srv_epoch_draw(&tails->writer))
+        return false;
     const srv_shared_options shared = {.loop = o->loop,
                                        .stream = c->stream,
                                        .budget = o->writer->budget,
+                                       .writer = tails->writer,
+                                       .keep_ms = o->config->journal_keep * 1000,
                                        .foreign = on_foreign,
+                                       .snapshot = on_snapshot,
+                                       .warn = on_warning,
                                        .caught_up = on_caught_up,
                                        .lost = on_lost,
                                        .context = c};
-    if (!srv_epoch_draw(&tails->writer) || !srv_follower_init(&c->follower) ||
-        !srv_shared_create(&shared, &c->journal))
+    if (!srv_follower_init(&c->follower) || !srv_shared_create(&shared, &c->journal))
         return false;
     c->stream = NULL;
     c->follower.journal = c->journal;
@@ -104,7 +132,8 @@ bool srv_cluster_begin(struct srv_cluster *c)
                                           .log = o->log,
                                           .budget = o->writer->budget,
                                           .remember = srv_durable_remember,
-                                          .least = UINT64_MAX}; /* no others are made */
+                                          .new_id = new_id,
+                                          .context = c};
     tails->journal = c->journal;
     tails->snapshots = &c->snapshots;
     tails->locks = o->writer->locks;

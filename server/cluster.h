@@ -1,5 +1,5 @@
-/* The log of --journal, which many daemons share: this one follows it from its beginning, and takes
- * part in it. On the loop's thread. */
+/* The log of --journal, which many daemons share: this one follows it from its beginning, or from
+ * snapshots on, and takes part in it. On the loop's thread. */
 #ifndef SRV_CLUSTER_H
 #define SRV_CLUSTER_H
 

@@ -532,7 +532,8 @@ static obb_status read_head(obb_str bytes, struct input *in, unsigned *out_versi
         return OBB_LIMIT;
     out->in_parts = kind_byte != kind;
     if (version == 0 || kind >= WIRE_RECORD_KINDS || (version < 3 && (bits & BASED) != 0) ||
-        (version < 4 && (kind == WIRE_RECORD_PART || out->in_parts)))
+        (version < 4 && (kind == WIRE_RECORD_PART || out->in_parts)) ||
+        (version < 5 && kind == WIRE_RECORD_WHOLE))
         return OBB_BAD_VALUE;
     out->kind = (wire_record_kind)kind;
     get_head(in, bits, out);

@@ -29,8 +29,9 @@
 /* 1   the first
  * 2   how many entries of each kind the commit had, and which boxes its puts named
  * 3   which record it follows: `base`
- * 4   the effects of a large commit may come before it, in parts */
-enum { WIRE_RECORD_VERSION = 4 };
+ * 4   the effects of a large commit may come before it, in parts
+ * 5   the word that a snapshot is whole: WIRE_RECORD_WHOLE */
+enum { WIRE_RECORD_VERSION = 5 };
 
 typedef enum wire_record_kind {
     WIRE_RECORD_MADE,     /* the scene `name` was made, and the effects are those of its making */
@@ -42,6 +43,9 @@ typedef enum wire_record_kind {
     WIRE_RECORD_REMEMBERED,
     /* effects of the commit that follows, in their order; id.counter counts its parts from 0 */
     WIRE_RECORD_PART,
+    /* a snapshot of the scene `name` is whole, whose pieces lie beside the log under the id of this
+     * record. No record follows it */
+    WIRE_RECORD_WHOLE,
     WIRE_RECORD_KINDS
 } wire_record_kind;
 
@@ -56,22 +60,25 @@ typedef struct wire_record {
     uint64_t epoch; /* of the scene */
     /* Of SNAPSHOT, the counter is the number of the snapshot, and there is no writer. */
     wire_record_id id;
-    /* The newest record of the scene before this one; of SNAPSHOT: the newest one that it holds.
-     * Zeroes: there is none, or nobody knows it any more. */
+    /* The newest record of the scene before this one; of SNAPSHOT and WHOLE: the newest one that
+     * the snapshot holds. Zeroes: there is none, or nobody knows it any more. */
     wire_record_id base;
     uint64_t base_revision; /* the state that the commit builds on */
-    uint64_t base_id;       /* the id of the next new box before the commit */
-    uint64_t seen;          /* the last record of the log that the writer had seen */
-    obb_str name;           /* of the scene: of MADE and SNAPSHOT; else empty */
-    obb_str commit_id;      /* as the client chose it, up to 64 bytes; empty: none */
-    obb_str answer;         /* what the answer to a repeated commit is made of; may be empty */
+    /* The id of the next new box before the commit. Of WHOLE: the bytes of the pieces. */
+    uint64_t base_id;
+    /* The last record of the log that the writer had seen. Of WHOLE: the place of `base`. */
+    uint64_t seen;
+    obb_str name;      /* of the scene: of MADE, SNAPSHOT and WHOLE; else empty */
+    obb_str commit_id; /* as the client chose it, up to 64 bytes; empty: none */
+    obb_str answer;    /* what the answer to a repeated commit is made of; may be empty */
     /* Of MADE and COMMIT: the effects came before, in parts, and the list is empty. Of PART: it is
      * not the last one. */
     bool in_parts;
     bool has_hash;
     uint64_t hash; /* obb_digest_exact of the state after the commit */
     /* Of MADE and COMMIT; of MADE always with the settings that the scene was made with, and with
-     * revision 0 if nothing else was done. Of SNAPSHOT without list, with settings; of BOXES
+     * revision 0 if nothing else was done. Of SNAPSHOT and WHOLE without list, with settings; of
+     * WHOLE they are those of the newest state. Of BOXES
      * and PART only the list; of REMEMBERED only the moment. */
     obb_effects effects;
 } wire_record;

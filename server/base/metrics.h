@@ -79,6 +79,14 @@
     X(journal_conflicts, counter, "obbd_journal_conflicts_total", 1,                         \
       "Commits of other daemons that came before those of this one.")                        \
     X(journal_snapshots, counter, "obbd_journal_snapshots_total", 1, "Snapshots of scenes.") \
+    X(journal_loads, counter, "obbd_journal_loads_total", 1,                                 \
+      "Scenes that were loaded from a snapshot of a log of many daemons.")                   \
+    X(journal_differed, counter, "obbd_journal_differed_total", 1,                           \
+      "Scenes that were not what the log of many daemons says, and were loaded again.")      \
+    X(journal_passed_over, counter, "obbd_journal_passed_over_total", 1,                     \
+      "Snapshots that could not be loaded.")                                                 \
+    X(journal_purges, counter, "obbd_journal_purges_total", 1,                               \
+      "Purges of messages that newer snapshots made needless.")                              \
     X(journal_failures, counter, "obbd_journal_failures_total", 1,                           \
       "Groups that could not be written, and upkeep that failed.")                           \
     X(journal_size, gauge, "obbd_journal_size_bytes", 1, "Bytes of the journal's files.")    \

@@ -29,7 +29,8 @@ typedef enum srv_entry_kind {
     SRV_ENTRY_GONE,   /* the last record of a scene: its snapshot goes, too */
     SRV_ENTRY_CHUNK,  /* a piece of a snapshot or of a record, `number` counts from 0 */
     /* A snapshot is whole: it has `number` chunks, and replaces the one before. It may be the same
-     * snapshot, of which fewer records count now. */
+     * snapshot, of which fewer records count now. Over a log of many processes: the bytes are the
+     * record that says so (WIRE_RECORD_WHOLE). */
     SRV_ENTRY_SNAPSHOT,
     SRV_ENTRY_DROPPED, /* pieces were given up: they go */
     SRV_ENTRY_KINDS
@@ -89,6 +90,10 @@ struct srv_journal_figures {
     /* Of many processes over one log: records that were read and do not count; how often the record
      * of another process came before entries that waited. */
     _Atomic uint64_t voided, conflicts;
+    /* Likewise: scenes that were loaded from a snapshot at the beginning, or because this process
+     * differed from what the log says; the latter alone; snapshots that could not be loaded; purges
+     * of messages. */
+    _Atomic uint64_t loads, differed, passed_over, purges;
 };
 
 #endif

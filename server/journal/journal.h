@@ -32,9 +32,9 @@ void srv_journal_append(struct srv_journal *journal, struct srv_entry *entry);
  * holds all that its commit did. Any thread. */
 bool srv_journal_holds_pieces(const struct srv_journal *journal);
 
-/* Returns whether the journal takes the word that a snapshot is whole (SRV_ENTRY_SNAPSHOT).
- * Otherwise a record says it: the making of a scene in parts, which may replace the scene that is
- * there. */
+/* Returns whether the journal takes the word that a snapshot is whole (SRV_ENTRY_SNAPSHOT) without
+ * a record. Otherwise a record says it: WIRE_RECORD_WHOLE of a scene that goes on. Of a copy it is
+ * the making of the scene in parts, which may replace the scene that is there. */
 bool srv_journal_seals(const struct srv_journal *journal);
 
 /* Returns a number that no scene and no snapshot of this journal has had. */

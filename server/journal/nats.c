@@ -34,12 +34,20 @@ struct arrival {
     natsMsg *message; /* owned; of DELIVERED and GOT */
 };
 
-/* Pieces to get or to remove. */
+/* Pieces to get or to remove, or messages of the log to remove. */
 struct errand {
     struct errand *next;
     uint64_t tag;
-    bool drops;
-    char subject[sizeof piece_prefix + TOKEN];
+    enum { GET, DROP, PURGE } kind;
+    uint64_t seq; /* of PURGE: the first message that stays */
+    char subject[sizeof prefix + TOKEN];
+};
+
+/* One time that the log was asked for. Its messages are taken until it is asked for anew. */
+struct reading {
+    struct reading *next;
+    struct nats *nats;
+    uint64_t number;
 };
 
 /* A message to send. */
@@ -69,8 +77,11 @@ struct nats {
     size_t arrived_bytes;
     struct departure *first_departure, **last_departure;
     bool stop;
-    uint64_t read;     /* the last message that was taken over */
-    uint64_t read_all; /* the last one of the log at the beginning; 0: nobody knows yet */
+    struct reading *readings; /* owned: all, because callbacks may still be under way */
+    uint64_t reading;         /* the number of the one whose messages are taken */
+    bool is_rewound;          /* the log is to be asked for anew */
+    uint64_t read;            /* the last message that was taken over */
+    uint64_t read_all;        /* the last one of the log at the beginning; 0: nobody knows yet */
     bool knows_end, told_end;
 
     /* The keeper's, until the end. */
@@ -284,7 +295,8 @@ static void look_at_end(struct nats *s)
 static void on_message(natsConnection *connection, natsSubscription *subscription, natsMsg *message,
                        void *context)
 {
-    struct nats *s = context;
+    const struct reading *r = context;
+    struct nats *s = r->nats;
     jsMsgMetaData *about = NULL;
     (void)connection;
     (void)subscription;
@@ -295,10 +307,10 @@ static void on_message(natsConnection *connection, natsSubscription *subscriptio
     const uint64_t seq = about->Sequence.Stream;
     s->n.jsMsgMetaData_Destroy(about);
     (void)pthread_mutex_lock(&s->lock);
-    while (s->arrived_bytes > QUEUE_BYTES && !s->stop)
+    while (s->arrived_bytes > QUEUE_BYTES && !s->stop && r->number == s->reading)
         (void)pthread_cond_wait(&s->room, &s->lock);
     bool taken = false;
-    if (seq > s->read && !s->stop) { /* else it came again, after the log was asked for anew */
+    if (seq > s->read && !s->stop && r->number == s->reading) {
         taken = hand_over(s, (struct arrival){.kind = DELIVERED, .tag = seq, .message = message});
         if (taken) {
             s->read = seq;
@@ -313,7 +325,7 @@ static void on_message(natsConnection *connection, natsSubscription *subscriptio
 
 /* ---- The keeper ------------------------------------------------------------------------------ */
 
-/* Waits. Returns false if the stream is being closed. */
+/* Waits, or until the log is to be asked for anew. Returns false if the stream is being closed. */
 static bool rest(struct nats *s, long ms)
 {
     struct timespec until;
@@ -323,7 +335,7 @@ static bool rest(struct nats *s, long ms)
     until.tv_nsec %= 1000000000;
     (void)pthread_mutex_lock(&s->lock);
     int waited = 0;
-    while (!s->stop && waited == 0)
+    while (!s->stop && !s->is_rewound && waited == 0)
         waited = pthread_cond_timedwait(&s->wake, &s->lock, &until);
     const bool goes_on = !s->stop;
     (void)pthread_mutex_unlock(&s->lock);
@@ -387,20 +399,40 @@ static uint64_t read_so_far(struct nats *s)
     return read;
 }
 
+/* Begins a reading of the log, and writes from which place on. Returns NULL without memory. */
+static struct reading *begin_reading(struct nats *s, uint64_t *out_from)
+{
+    struct reading *r = obb_malloc(1, sizeof *r);
+    if (r == NULL)
+        return NULL;
+    (void)pthread_mutex_lock(&s->lock);
+    *r = (struct reading){.next = s->readings, .nats = s, .number = ++s->reading};
+    s->readings = r;
+    s->is_rewound = false;
+    *out_from = s->read + 1;
+    (void)pthread_cond_broadcast(&s->room); /* callbacks of the reading before */
+    (void)pthread_mutex_unlock(&s->lock);
+    return r;
+}
+
 /* Asks for the log behind what was read. */
 static natsStatus subscribe(struct nats *s)
 {
     jsSubOptions options;
     jsErrCode code = (jsErrCode)0;
+    uint64_t from = 0;
+    struct reading *r = begin_reading(s, &from);
+    if (r == NULL)
+        return NATS_NO_MEMORY;
     s->n.natsSubscription_Destroy(s->follow);
     s->follow = NULL;
     (void)s->n.jsSubOptions_Init(&options);
     options.Ordered = true;
     options.Config.Heartbeat = HEARTBEAT_MS * INT64_C(1000000);
     options.Config.DeliverPolicy = js_DeliverByStartSequence;
-    options.Config.OptStartSeq = read_so_far(s) + 1;
+    options.Config.OptStartSeq = from;
     const natsStatus status =
-        s->n.js_Subscribe(&s->follow, s->js, subjects, on_message, s, NULL, &options, &code);
+        s->n.js_Subscribe(&s->follow, s->js, subjects, on_message, r, NULL, &options, &code);
     /* with a limit, the library drops messages, and an ordered consumer asks for them too late */
     return status != NATS_OK ? status : s->n.natsSubscription_SetPendingLimits(s->follow, -1, -1);
 }
@@ -442,12 +474,26 @@ static uint64_t end_of_log(struct nats *s)
     return last;
 }
 
+static bool is_rewound(struct nats *s)
+{
+    (void)pthread_mutex_lock(&s->lock);
+    const bool rewound = s->is_rewound;
+    (void)pthread_mutex_unlock(&s->lock);
+    return rewound;
+}
+
 /* Looks whether the log is delivered, and asks for it anew if it is not. */
 static void watch(struct nats *s)
 {
     uint64_t before = 0, wanted = 0;
     size_t stuck = 0;
     while (rest(s, WATCH_MS)) {
+        if (is_rewound(s)) {
+            stuck = 0;
+            (void)subscribe(s); /* if it fails, the next looks find that */
+            before = read_so_far(s);
+            continue;
+        }
         const uint64_t read = read_so_far(s);
         stuck = read == before && wanted > read ? stuck + 1 : 0;
         before = read;
@@ -544,6 +590,18 @@ static struct arrival run_drop(struct nats *s, const struct errand *e)
     return (struct arrival){.kind = APPENDED, .tag = e->tag, .known = status == NATS_OK};
 }
 
+static struct arrival run_purge(struct nats *s, const struct errand *e)
+{
+    jsOptions options;
+    jsErrCode code = (jsErrCode)0;
+    (void)s->n.jsOptions_Init(&options);
+    options.Wait = WAIT_MS;
+    options.Stream.Purge.Subject = e->subject;
+    options.Stream.Purge.Sequence = e->seq;
+    const natsStatus status = s->n.js_PurgeStream(s->js, stream_name, &options, &code);
+    return (struct arrival){.kind = APPENDED, .tag = e->tag, .known = status == NATS_OK};
+}
+
 static void *run_errands(void *context)
 {
     struct nats *s = context;
@@ -558,7 +616,9 @@ static void *run_errands(void *context)
         if (e->next == NULL)
             s->last_errand = &s->first_errand;
         (void)pthread_mutex_unlock(&s->lock);
-        const struct arrival answer = e->drops ? run_drop(s, e) : run_get(s, e);
+        const struct arrival answer = e->kind == GET    ? run_get(s, e)
+                                      : e->kind == DROP ? run_drop(s, e)
+                                                        : run_purge(s, e);
         obb_budget_free(e);
         (void)pthread_mutex_lock(&s->lock);
         /* without memory: whoever asked asks once more */
@@ -569,23 +629,25 @@ static void *run_errands(void *context)
     return NULL;
 }
 
-static bool send_on_errand(struct nats *s, obb_str key, bool drops, uint64_t tag)
+/* Returns an errand, whose subject is the caller's to write; NULL if nothing can be asked at this
+ * moment, or without memory. */
+static struct errand *create_errand(struct nats *s, uint64_t tag)
 {
     if (!atomic_load(&s->is_ready) || !atomic_load(&s->is_connected))
-        return false;
+        return NULL;
     struct errand *e = obb_budget_calloc(s->options.budget, 1, sizeof *e);
-    if (e == NULL)
-        return false;
-    (void)snprintf(e->subject, sizeof e->subject, "%s%.*s%s", piece_prefix, (int)key.length,
-                   key.bytes, drops ? ".>" : "");
-    e->tag = tag;
-    e->drops = drops;
+    if (e != NULL)
+        e->tag = tag;
+    return e;
+}
+
+static void send_on_errand(struct nats *s, struct errand *e)
+{
     (void)pthread_mutex_lock(&s->lock);
     *s->last_errand = e;
     s->last_errand = &e->next;
     (void)pthread_cond_broadcast(&s->wake);
     (void)pthread_mutex_unlock(&s->lock);
-    return true;
 }
 
 /* ---- The stream ------------------------------------------------------------------------------ */
@@ -649,12 +711,64 @@ static bool put(struct srv_stream *stream, obb_str key, uint64_t tag, obb_str by
 
 static bool get(struct srv_stream *stream, obb_str key, uint64_t tag)
 {
-    return send_on_errand(self(stream), key, false, tag);
+    struct nats *s = self(stream);
+    struct errand *e = create_errand(s, tag);
+    if (e == NULL)
+        return false;
+    (void)snprintf(e->subject, sizeof e->subject, "%s%.*s", piece_prefix, (int)key.length,
+                   key.bytes);
+    e->kind = GET;
+    send_on_errand(s, e);
+    return true;
 }
 
 static bool drop(struct srv_stream *stream, obb_str set, uint64_t tag)
 {
-    return send_on_errand(self(stream), set, true, tag);
+    struct nats *s = self(stream);
+    struct errand *e = create_errand(s, tag);
+    if (e == NULL)
+        return false;
+    (void)snprintf(e->subject, sizeof e->subject, "%s%.*s.>", piece_prefix, (int)set.length,
+                   set.bytes);
+    e->kind = DROP;
+    send_on_errand(s, e);
+    return true;
+}
+
+static bool purge(struct srv_stream *stream, obb_str name, uint64_t seq, uint64_t tag)
+{
+    struct nats *s = self(stream);
+    struct errand *e = create_errand(s, tag);
+    if (e == NULL)
+        return false;
+    memcpy(e->subject, prefix, sizeof prefix);
+    write_token(name, e->subject + strlen(prefix));
+    e->kind = PURGE;
+    e->seq = seq;
+    send_on_errand(s, e);
+    return true;
+}
+
+static void rewind_log(struct srv_stream *stream, uint64_t seq)
+{
+    struct nats *s = self(stream);
+    (void)pthread_mutex_lock(&s->lock);
+    struct arrival *a = s->first_arrival;
+    s->first_arrival = NULL;
+    s->last_arrival = &s->first_arrival;
+    s->arrived_bytes = 0;
+    s->read = seq - 1;
+    s->reading++; /* whatever the servers still send of the one before is not taken */
+    s->is_rewound = true;
+    (void)pthread_cond_broadcast(&s->wake);
+    (void)pthread_cond_broadcast(&s->room);
+    for (struct arrival *next; a != NULL; a = next) {
+        next = a->next;
+        if (a->kind == CAUGHT_UP) /* told once the messages before it have come again */
+            s->told_end = false;
+        free_arrival(s, a);
+    }
+    (void)pthread_mutex_unlock(&s->lock);
 }
 
 static bool begin(struct srv_stream *stream, const struct srv_stream_calls *calls)
@@ -706,6 +820,10 @@ static void close_stream(struct srv_stream *stream)
     for (struct errand *e = s->first_errand, *next; e != NULL; e = next) {
         next = e->next;
         obb_budget_free(e);
+    }
+    for (struct reading *r = s->readings, *next; r != NULL; r = next) {
+        next = r->next;
+        obb_free(r);
     }
     srv_bell_destroy(s->bell);
     (void)pthread_cond_destroy(&s->wake);
@@ -781,6 +899,8 @@ bool srv_nats_open(const srv_nats_options *options, struct srv_stream **out, cha
                                     .put = put,
                                     .get = get,
                                     .drop = drop,
+                                    .purge = purge,
+                                    .rewind = rewind_log,
                                     .resume = resume,
                                     .connected = connected,
                                     .close = close_stream};

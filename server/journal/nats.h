@@ -1,8 +1,8 @@
 /* The log of many daemons in NATS JetStream: the stream OBBD, whose subjects are
- * obbd.commit.<token>. The token is the name of a scene in base64url. The stream keeps everything,
- * and allows nobody to delete a message. Pieces lie in a stream of their own, OBBDS, whose subjects
- * are obbd.snap.<key>: in the same stream they would delay commits. Any replica may answer for a
- * piece.
+ * obbd.commit.<token>. The token is the name of a scene in base64url. The stream keeps whatever is
+ * not purged, and allows nobody to delete a single message. Pieces lie in a stream of their own,
+ * OBBDS, whose subjects are obbd.snap.<key>: in the same stream they would delay commits. Any
+ * replica may answer for a piece.
  *
  * Threads of its own connect, send, get pieces and look after the connection. They wait for the
  * servers as long as it takes; the loop never does.

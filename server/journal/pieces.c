@@ -35,7 +35,15 @@ static uint64_t slices_of(const struct srv_pieces *all, const struct srv_entry *
     return slices > 0 ? slices : 1;
 }
 
-/* Sends the next slice of a piece, or the word that a set goes. */
+/* Sends the record of an entry, under the name that it says. */
+static bool send_record(struct srv_pieces *all, const struct srv_entry *entry)
+{
+    wire_record record;
+    return wire_record_head(entry->bytes, &record) == OBB_OK &&
+           all->stream->append(all->stream, record.name, entry->tag, entry->bytes);
+}
+
+/* Sends the next slice of a piece, a record, or the word that a set goes. */
 static void send(struct srv_pieces *all, struct srv_entry *entry, uint64_t now_ms)
 {
     char key[KEY];
@@ -44,6 +52,8 @@ static void send(struct srv_pieces *all, struct srv_entry *entry, uint64_t now_m
     bool sent = false;
     if (entry->kind == SRV_ENTRY_DROPPED) {
         sent = all->stream->drop(all->stream, set_key(entry->link.id, key), entry->tag);
+    } else if (entry->kind == SRV_ENTRY_SNAPSHOT) {
+        sent = send_record(all, entry);
     } else {
         const size_t from = entry->slices * all->slice_bytes, left = entry->bytes.length - from;
         const wire_slice slice = {.kind = WIRE_RECORD_PART,
@@ -100,11 +110,31 @@ bool srv_pieces_appended(struct srv_pieces *all, uint64_t tag, bool known, uint6
         return true; /* the next look sends it again */
     entry->slices++;
     entry->heard_ms = now_ms;
-    if (entry->kind == SRV_ENTRY_DROPPED || entry->slices == slices_of(all, entry))
+    if (entry->kind != SRV_ENTRY_CHUNK || entry->slices == slices_of(all, entry))
         settle(all, entry, SRV_JOURNAL_OK);
     else
         send(all, entry, now_ms);
     return true;
+}
+
+static void set_dropped(struct srv_entry *entry, srv_journal_status status)
+{
+    (void)entry;
+    (void)status;
+}
+
+static void free_dropped(struct srv_entry *entry) { obb_free(entry); }
+
+void srv_pieces_drop(struct srv_pieces *all, wire_record_id set, uint64_t now_ms)
+{
+    struct srv_entry *entry = obb_calloc(1, sizeof *entry);
+    if (entry == NULL)
+        return;
+    *entry = (struct srv_entry){.kind = SRV_ENTRY_DROPPED,
+                                .link = {.id = set},
+                                .settled = set_dropped,
+                                .released = free_dropped};
+    srv_pieces_append(all, entry, now_ms);
 }
 
 void srv_pieces_give_up(struct srv_pieces *all)
@@ -199,6 +229,11 @@ static bool take(struct srv_fetch *f, obb_str bytes)
     return !piece->failed && (f->total == 0 || f->count <= f->total);
 }
 
+static uint64_t patience_of(const struct srv_fetch *f)
+{
+    return f->patience_ms != 0 ? f->patience_ms : SRV_PIECES_PATIENCE_MS;
+}
+
 void srv_pieces_got(struct srv_pieces *all, uint64_t tag, srv_stream_found found, obb_str bytes,
                     uint64_t now_ms)
 {
@@ -211,9 +246,10 @@ void srv_pieces_got(struct srv_pieces *all, uint64_t tag, srv_stream_found found
     if (!f->is_missing)
         f->missing_ms = now_ms;
     f->is_missing = found == SRV_STREAM_MISSING;
-    if (found != SRV_STREAM_FOUND)
+    const bool is_gone = f->is_missing && now_ms - f->missing_ms >= patience_of(f);
+    if (found != SRV_STREAM_FOUND && !is_gone)
         return; /* a server that lags may not have it yet: the next look asks again */
-    if (!take(f, bytes))
+    if (is_gone || !take(f, bytes))
         finish(f, false);
     else if (f->slice == 0 && f->count == f->total)
         finish(f, true);
@@ -236,9 +272,7 @@ void srv_pieces_look(struct srv_pieces *all, uint64_t now_ms)
     }
     for (struct srv_fetch *f = all->fetches, *next; f != NULL; f = next) {
         next = f->next;
-        if (f->tag == 0 && f->is_missing && now_ms - f->missing_ms >= SRV_PIECES_PATIENCE_MS)
-            finish(f, false);
-        else if (f->tag == 0 || now_ms - f->asked_ms >= ASK_AGAIN * all->patience_ms)
+        if (f->tag == 0 || now_ms - f->asked_ms >= ASK_AGAIN * all->patience_ms)
             ask(f, now_ms);
     }
 }

@@ -19,6 +19,7 @@ struct srv_fetch {
     /* All pieces are there. If `found` is false, the servers have said for SRV_PIECES_PATIENCE_MS
      * that one is not, or one is damaged, or there is no memory. Called once. */
     void (*done)(struct srv_fetch *fetch, bool found);
+    uint64_t patience_ms; /* in place of SRV_PIECES_PATIENCE_MS; 0: that */
 
     struct wire_buf *pieces; /* owned; they count against the budget of srv_pieces */
     size_t count;
@@ -43,16 +44,20 @@ struct srv_pieces {
     size_t slice_bytes;
     uint64_t patience_ms; /* a slice of which nothing is heard for so long is sent again */
 
-    struct srv_entry *first; /* under way: pieces, and sets that are dropped */
+    struct srv_entry *first; /* under way: pieces, sets that are dropped, words about snapshots */
     struct srv_fetch *fetches;
     struct wire_buf message;
     uint64_t tag;
 };
 
-/* Keeps the piece of an entry (SRV_ENTRY_CHUNK), or removes a set (SRV_ENTRY_DROPPED). The entry is
+/* Keeps the piece of an entry (SRV_ENTRY_CHUNK), removes a set (SRV_ENTRY_DROPPED), or appends the
+ * record to the log that says that a set is a whole snapshot (SRV_ENTRY_SNAPSHOT). The entry is
  * settled when that is done, or has failed because the stream is away, or because nothing was kept
  * for SRV_PIECES_PATIENCE_MS; never within this call. entry->bytes must be set. */
 void srv_pieces_append(struct srv_pieces *all, struct srv_entry *entry, uint64_t now_ms);
+
+/* Removes a set. If the servers cannot be reached, it stays as an orphan. */
+void srv_pieces_drop(struct srv_pieces *all, wire_record_id set, uint64_t now_ms);
 
 /* Begins to get the pieces of a set. `done` is not called within this call. */
 void srv_fetch_begin(struct srv_pieces *all, struct srv_fetch *fetch, uint64_t now_ms);

@@ -2,6 +2,7 @@
 
 #include "server/journal/journal_body.h"
 #include "server/journal/pieces.h"
+#include "server/journal/purges.h"
 
 #include <assert.h>
 #include <stddef.h>
@@ -13,6 +14,10 @@ enum {
     BUCKETS = 1024,
     SWEPT = 16, /* buckets, at each look */
     PATIENCE_MS = 1000,
+    KEEP_MS = 60000,
+    PARTS_PATIENCES = 30, /* with parts that no server has */
+    FETCH_PATIENCES = 5,  /* with a snapshot that no server has: a newer one took its place */
+    PURGE_PATIENCES = 5,  /* before a purge is asked for again */
     LOOKS = 10, /* at what waits, while a message may be under way; a failed one rests as long */
     HURRY_MS = 2000,       /* at the end of the service */
     TURN_US = 500,         /* for which the loop judges and applies at a stretch */
@@ -24,6 +29,7 @@ struct message {
     struct message *next;
     uint64_t seq;
     size_t judged; /* bytes of it */
+    bool is_tried; /* it speaks of a snapshot that was passed over */
     obb_str bytes; /* in the same block */
 };
 
@@ -34,6 +40,21 @@ struct assembly {
     uint64_t slices;
     uint64_t seq; /* the place of the last one */
     struct wire_buf bytes;
+};
+
+/* Pieces that a record names, or the word about a snapshot. */
+struct named {
+    struct named *next;
+    wire_record_id set;
+    uint64_t place; /* nobody needs them if the messages before a larger place are purged */
+};
+
+/* A snapshot that a message speaks of. */
+struct offer {
+    wire_record_id set, base; /* base: the newest record that it holds */
+    uint64_t place;           /* of that one */
+    uint64_t seq;             /* of the message */
+    obb_str record;
 };
 
 /* All about one name. */
@@ -48,8 +69,29 @@ struct srv_strand {
     struct srv_fetch fetch;  /* of the pieces of that record, if it comes in parts */
     obb_str in_parts;        /* that record, while its pieces are being got */
     struct shared *journal;
-    bool applies; /* a foreign record is being applied, or its pieces are being got */
-    bool judges;  /* a call of `judge` is under way */
+    bool applies;   /* a foreign record is being applied, or its pieces are being got */
+    uint64_t place; /* of the newest record that counts; 0: none, or the strand was forgotten */
+    size_t bytes;   /* of the messages */
+
+    /* Snapshots. */
+    bool holds;                /* the first message cannot be judged before a snapshot is loaded */
+    bool has_offer;            /* a message has come meanwhile that speaks of one */
+    bool lacks_parts;          /* the pieces of the newest record that counts are not there */
+    bool gave_up;              /* there is no snapshot: the messages are judged as they are */
+    uint64_t patient_until_ms; /* with a snapshot, or parts, that cannot be got */
+    bool loads;                /* a snapshot is being got or loaded: */
+    struct offer loaded;       /* that one; without the record */
+    bool is_replaced;          /* the chain is that behind it, and before was */
+    struct srv_chain replaced; /* this one */
+    bool has_tried;            /* at least one was passed over */
+    struct named *named;       /* owned */
+
+    bool rereads;    /* the stream delivers its messages again, */
+    uint64_t read;   /* up to now to this place */
+    uint64_t judged; /* the place of the last message of which records were judged */
+    bool ends_purge; /* once its end is forgotten, its messages are purged here */
+    bool is_purged;  /* that is under way */
+    bool judges;     /* a call of `judge` is under way */
     struct srv_strand *next_fresh;
     bool is_fresh; /* in the list of those of which messages were delivered */
 
@@ -75,17 +117,22 @@ struct shared {
     struct srv_strand *flights[BUCKETS]; /* those with a message under way, by its tag */
     size_t swept;                        /* the next bucket that is swept */
     struct srv_pieces pieces;
+    struct srv_purges purges;
     struct srv_strand *fresh;   /* those of which messages were delivered since the last rest */
     struct srv_strand *waiting; /* those with pending entries */
     size_t waiting_count;       /* entries */
     struct entries refused;     /* wait for the bell */
     struct wire_buf message;
     uint64_t tag;
-    uint64_t hurry_ms; /* when what waits is given up; 0: never */
-    size_t unjudged;   /* messages */
-    size_t inbox;      /* their bytes */
-    double turn_end;   /* nothing more is judged in this turn of the loop */
-    bool read_all;     /* everything was delivered that was in the log at the beginning */
+    uint64_t delivered_ms; /* when the last message came */
+    uint64_t hurry_ms;     /* when what waits is given up; 0: never */
+    size_t unjudged;       /* messages */
+    size_t lacking;        /* strands whose newest record lacks its parts */
+    size_t inbox;          /* their bytes */
+    size_t held;     /* those of strands that wait for a snapshot: they do not fill the inbox */
+    bool rereads;    /* some strand does */
+    double turn_end; /* nothing more is judged in this turn of the loop */
+    bool read_all;   /* everything was delivered that was in the log at the beginning */
     bool told, is_lost;
 };
 
@@ -115,6 +162,8 @@ static void charged_free(struct shared *j, void *block, size_t bytes)
     obb_free(block);
     obb_budget_give(j->options.budget, bytes);
 }
+
+static void begin_turn(struct shared *j) { j->turn_end = srv_clock() + TURN_US * 1e-6; }
 
 /* ---- Names ----------------------------------------------------------------------------------- */
 
@@ -175,6 +224,42 @@ static void drop_assemblies(struct shared *j, struct srv_strand *s, uint64_t seq
     }
 }
 
+static bool is_full(const struct shared *j) { return j->inbox - j->held >= INBOX_BYTES; }
+
+/* Takes out the first message of a name, and frees it. */
+static void drop_message(struct shared *j, struct srv_strand *s)
+{
+    struct message *m = s->first;
+    const bool was_full = is_full(j);
+    s->first = m->next;
+    if (s->first == NULL)
+        s->last = NULL;
+    j->unjudged--;
+    j->inbox -= m->bytes.length;
+    s->bytes -= m->bytes.length;
+    if (s->holds)
+        j->held -= m->bytes.length;
+    free_message(j, m);
+    if (was_full && !is_full(j))
+        j->options.stream->resume(j->options.stream);
+}
+
+static void drop_named(struct shared *j, struct srv_strand *s, uint64_t place, bool everywhere)
+{
+    struct named **at = &s->named;
+    while (*at != NULL) {
+        struct named *n = *at;
+        if (n->place >= place) {
+            at = &n->next;
+            continue;
+        }
+        *at = n->next;
+        if (everywhere)
+            srv_pieces_drop(&j->pieces, n->set, now_ms(j));
+        charged_free(j, n, sizeof *n);
+    }
+}
+
 static void end_flight(struct shared *j, struct srv_strand *s)
 {
     if (s->flight == 0)
@@ -193,6 +278,7 @@ static void free_strand(struct shared *j, struct srv_strand *s)
         free_message(j, m);
     }
     end_flight(j, s);
+    drop_named(j, s, UINT64_MAX, false);
     srv_fetch_end(&s->fetch);
     drop_assemblies(j, s, UINT64_MAX);
     drop_bytes(j, &s->applied);
@@ -348,7 +434,8 @@ static void send(struct shared *j, struct srv_strand *s)
 static void on_appended(void *context, uint64_t tag, bool known)
 {
     struct shared *j = context;
-    if (srv_pieces_appended(&j->pieces, tag, known, now_ms(j)))
+    if (srv_pieces_appended(&j->pieces, tag, known, now_ms(j)) ||
+        srv_purges_appended(&j->purges, tag, known, now_ms(j)))
         return;
     struct srv_strand *s = j->flights[tag % BUCKETS];
     while (s != NULL && s->flight != tag)
@@ -371,11 +458,58 @@ static void on_got(void *context, uint64_t tag, srv_stream_found found, obb_str 
     srv_pieces_got(&j->pieces, tag, found, bytes, now_ms(j));
 }
 
+/* Puts a strand among those that are judged in the next turn. */
+static void add_fresh(struct shared *j, struct srv_strand *s)
+{
+    if (s->is_fresh)
+        return;
+    s->is_fresh = true;
+    s->next_fresh = j->fresh;
+    j->fresh = s;
+}
+
+/* Pieces that are gone were made needless by a snapshot of which the log speaks further on, perhaps
+ * behind its end as it was at the beginning. */
+static void be_patient(const struct shared *j, struct srv_strand *s)
+{
+    s->patient_until_ms = now_ms(j) + PARTS_PATIENCES * j->options.patience_ms;
+}
+
+/* Returns whether nothing is to be waited for any more: no message has come for long. */
+static bool is_impatient(const struct shared *j, const struct srv_strand *s)
+{
+    return j->read_all && now_ms(j) >= s->patient_until_ms &&
+           now_ms(j) - j->delivered_ms >= PARTS_PATIENCES * j->options.patience_ms;
+}
+
 /* Returns whether nothing of the strand is needed any more. */
 static bool is_idle(const struct shared *j, const struct srv_strand *s)
 {
     return srv_chain_may_forget(&s->chain, j->journal.seen) && s->first == NULL &&
-           s->assemblies == NULL && !s->applies && !s->is_fresh;
+           s->assemblies == NULL && !s->applies && !s->is_fresh && !s->rereads && !s->is_purged;
+}
+
+/* Purges all messages about a scene whose end is forgotten, unless another process does. The last
+ * message of the log stays. Returns whether the strand is needed for that. */
+static bool purge_end(struct shared *j, struct srv_strand *s)
+{
+    if (!s->ends_purge)
+        return false;
+    s->ends_purge = false;
+    s->is_purged = srv_purges_add(&j->purges, name_of(s), j->journal.seen, now_ms(j));
+    return s->is_purged;
+}
+
+/* The messages about a name with places below `seq` are removed. */
+static void on_purged(void *context, obb_str name, uint64_t seq)
+{
+    struct shared *j = context;
+    struct srv_strand *s = *place_of(j, name);
+    add_to(&j->journal.figures.purges, 1);
+    if (s == NULL)
+        return;
+    s->is_purged = false;
+    drop_named(j, s, seq, true);
 }
 
 /* Forgets the names of some buckets that the rule does not need any more, and slices whose record
@@ -391,7 +525,9 @@ static void sweep(struct shared *j)
             struct srv_strand *s = *place;
             if (seen > SRV_CHAIN_WINDOW && s->first == NULL)
                 drop_assemblies(j, s, seen - SRV_CHAIN_WINDOW);
-            if (!is_idle(j, s)) {
+            if ((s->holds || s->lacks_parts) && !s->applies && is_impatient(j, s))
+                add_fresh(j, s);
+            if (!is_idle(j, s) || purge_end(j, s)) {
                 place = &s->next;
                 continue;
             }
@@ -399,6 +535,8 @@ static void sweep(struct shared *j)
             free_strand(j, s);
         }
     }
+    if (j->fresh != NULL)
+        srv_bell_ring(j->bell);
 }
 
 /* Sends again whatever makes no progress, and gives up what waits too long at the end. */
@@ -419,12 +557,16 @@ static void on_timer(void *context)
     while (j->hurry_ms != 0 && now >= j->hurry_ms && j->waiting != NULL)
         settle_all(j, j->waiting, SRV_JOURNAL_UNKNOWN);
     srv_pieces_look(&j->pieces, now);
+    srv_purges_look(&j->purges, now);
     if (j->hurry_ms != 0 && now >= j->hurry_ms)
         srv_pieces_give_up(&j->pieces);
     sweep(j);
 }
 
 /* ---- Reading --------------------------------------------------------------------------------- */
+
+static const char no_parts[] =
+    "the parts of a record are not there, or are damaged, or there is no memory";
 
 static void lose(struct shared *j, const char *why)
 {
@@ -436,13 +578,13 @@ static void lose(struct shared *j, const char *why)
 
 static void look_if_caught_up(struct shared *j)
 {
-    if (!j->read_all || j->unjudged > 0 || j->told || j->is_lost)
+    if (!j->read_all || j->unjudged > 0 || j->lacking > 0 || j->rereads || j->told || j->is_lost)
         return;
     j->told = true;
     j->options.caught_up(j->options.context);
 }
 
-static struct assembly *assembly_of(struct srv_strand *s, wire_record_id id)
+static struct assembly *assembly_of(const struct srv_strand *s, wire_record_id id)
 {
     struct assembly *a = s->assemblies;
     while (a != NULL && !wire_record_id_equal(a->id, id))
@@ -523,6 +665,20 @@ static bool read_next(struct shared *j, struct srv_strand *s, obb_str *bytes, sr
     return read_link(*bytes, out);
 }
 
+/* Notes pieces that are needed until the messages before a larger place are purged. Without memory
+ * they become orphans. */
+static void note_named(struct shared *j, struct srv_strand *s, wire_record_id set, uint64_t place)
+{
+    for (const struct named *n = s->named; n != NULL; n = n->next)
+        if (wire_record_id_equal(n->set, set))
+            return;
+    struct named *n = charged_calloc(j, sizeof *n);
+    if (n == NULL)
+        return;
+    *n = (struct named){.next = s->named, .set = set, .place = place};
+    s->named = n;
+}
+
 /* Takes back all entries of a strand that wait. If a foreign record came first, it is applied
  * meanwhile, and so is all that was read behind it. Only then do the entries begin again. */
 static void supersede(struct shared *j, struct srv_strand *s)
@@ -547,32 +703,299 @@ static void apply_foreign(struct shared *j, struct srv_strand *s, obb_str bytes)
     supersede(j, s);
 }
 
+static struct srv_strand *strand_of_fetch(struct srv_fetch *fetch)
+{
+    return (struct srv_strand *)(void *)((char *)fetch - offsetof(struct srv_strand, fetch));
+}
+
+static void judge(struct shared *j, struct srv_strand *s);
+
 /* The pieces of a foreign record are there. */
 static void on_fetched(struct srv_fetch *fetch, bool found)
 {
-    struct srv_strand *s =
-        (struct srv_strand *)(void *)((char *)fetch - offsetof(struct srv_strand, fetch));
+    struct srv_strand *s = strand_of_fetch(fetch);
     struct shared *j = s->journal;
-    if (found)
+    if (found) {
         apply_foreign(j, s, s->in_parts);
-    else
-        lose(j, "the parts of a record are not there, or are damaged, or there is no memory");
+        return;
+    }
+    srv_fetch_end(&s->fetch);
+    s->applies = false;
+    j->lacking += !s->lacks_parts;
+    s->lacks_parts = true;
+    be_patient(j, s);
+    begin_turn(j);
+    judge(j, s);
 }
+
+/* ---- Snapshots ------------------------------------------------------------------------------- */
+
+static void warn(struct shared *j, const struct srv_strand *s, bool again, const char *why)
+{
+    if (j->options.warn != NULL)
+        j->options.warn(j->options.context, name_of(s), again, why);
+}
+
+/* Lets the messages of a strand wait for a snapshot, or not. They do not fill the inbox. */
+static void set_holds(struct shared *j, struct srv_strand *s, bool holds)
+{
+    const bool was_full = is_full(j);
+    if (holds && !s->holds)
+        j->held += s->bytes;
+    if (!holds && s->holds)
+        j->held -= s->bytes;
+    s->holds = holds;
+    if (was_full && !is_full(j))
+        j->options.stream->resume(j->options.stream);
+}
+
+/* Reads the word that a snapshot is whole, which is the only record of its message. Returns false
+ * if the message is another one. */
+static bool read_offer(obb_str bytes, uint64_t seq, struct offer *out)
+{
+    wire_record record;
+    obb_str one;
+    if (!wire_record_next(&bytes, &one) || wire_slice_is(one) ||
+        wire_record_head(one, &record) != OBB_OK || record.kind != WIRE_RECORD_WHOLE)
+        return false;
+    *out = (struct offer){
+        .set = record.id, .base = record.base, .place = record.seen, .seq = seq, .record = one};
+    return true;
+}
+
+/* Returns whether no record about the name was found that counts, or all are forgotten. */
+static bool is_blank(const struct srv_strand *s)
+{
+    return s->place == 0 && !wire_record_id_is(s->chain.newest);
+}
+
+/* Returns whether a snapshot holds a record that counts and was not read here. */
+static bool helps(const struct srv_strand *s, const struct offer *offer)
+{
+    return s->lacks_parts ? offer->place >= s->place : offer->place > s->place;
+}
+
+static void on_snapshot(struct srv_fetch *fetch, bool found);
+
+/* Gets a snapshot, and loads it. */
+static void load(struct shared *j, struct srv_strand *s, const struct offer *offer)
+{
+    s->has_offer = false;
+    s->applies = s->loads = true;
+    s->loaded = *offer;
+    drop_bytes(j, &s->applied);
+    wire_buf_append(&s->applied, offer->record.bytes, offer->record.length);
+    obb_budget_charge(j->options.budget, s->applied.capacity);
+    s->loaded.record = (obb_str){.length = 0};
+    s->fetch = (struct srv_fetch){.set = offer->set,
+                                  .done = on_snapshot,
+                                  .patience_ms = FETCH_PATIENCES * j->options.patience_ms};
+    srv_fetch_begin(&j->pieces, &s->fetch, now_ms(j));
+}
+
+/* Passes the snapshot over that was to be loaded. */
+static void pass_over(struct shared *j, struct srv_strand *s, const char *why)
+{
+    add_to(&j->journal.figures.passed_over, 1);
+    add_to(&j->journal.figures.failures, 1);
+    warn(j, s, false, why);
+    srv_fetch_end(&s->fetch);
+    drop_bytes(j, &s->applied);
+    if (s->is_replaced) {
+        s->chain.newest = s->replaced.newest;
+        s->chain.is_there = s->replaced.is_there;
+        s->chain.ended = s->replaced.ended;
+    }
+    for (struct message *m = s->first; m != NULL; m = m->next)
+        m->is_tried |= m->seq == s->loaded.seq;
+    s->has_tried = true;
+    s->applies = s->loads = s->is_replaced = false;
+    be_patient(j, s);
+    begin_turn(j);
+    judge(j, s);
+}
+
+/* The pieces of a snapshot are there. */
+static void on_snapshot(struct srv_fetch *fetch, bool found)
+{
+    struct srv_strand *s = strand_of_fetch(fetch);
+    struct shared *j = s->journal;
+    if (!found || s->applied.failed) {
+        pass_over(j, s, "its pieces are not there, or are damaged");
+        return;
+    }
+    const srv_foreign foreign = {.name = name_of(s),
+                                 .seq = s->loaded.place,
+                                 .bytes = {s->applied.bytes, s->applied.length},
+                                 .pieces = fetch->pieces,
+                                 .piece_count = fetch->count,
+                                 .is_snapshot = true};
+    s->replaced = s->chain;
+    s->is_replaced = true;
+    s->chain.newest = s->loaded.base;
+    s->chain.is_there = true;
+    s->chain.ended = 0;
+    j->options.foreign(j->options.context, &foreign);
+    supersede(j, s);
+}
+
+/* Loads the newest snapshot that the waiting messages speak of, and that was not tried. Returns
+ * false if there is none. */
+static bool seek_snapshot(struct shared *j, struct srv_strand *s)
+{
+    struct offer offer, best = {.seq = 0};
+    for (const struct message *m = s->first; m != NULL; m = m->next)
+        if (!m->is_tried && read_offer(m->bytes, m->seq, &offer) && helps(s, &offer) &&
+            offer.place >= best.place)
+            best = offer;
+    s->has_offer = false;
+    if (best.seq == 0)
+        return false;
+    load(j, s, &best);
+    return true;
+}
+
+/* Returns whether a record is the first one of this process that waits. */
+static bool is_own(const struct srv_strand *s, wire_record_id id)
+{
+    return s->chain.first != NULL && wire_record_id_equal(s->chain.first->link.id, id);
+}
+
+/* Returns whether the messages of a strand lack their beginning: a record cannot be judged that is
+ * the first one which was found about this name. */
+static bool lacks_beginning(const struct shared *j, const struct srv_strand *s, obb_str one)
+{
+    wire_slice slice;
+    srv_link link;
+    const uint64_t seq = s->first->seq;
+    if (j->told || s->gave_up || !is_blank(s))
+        return false;
+    if (!wire_slice_is(one))
+        return read_link(one, &link) && link.kind != WIRE_RECORD_WHOLE && !is_own(s, link.id) &&
+               !srv_chain_counts(&s->chain, &link, seq);
+    if (wire_slice_read(one, &slice) != OBB_OK)
+        return false;
+    link = (srv_link){.kind = slice.kind, .id = slice.id, .base = slice.base, .seen = seq};
+    return !srv_chain_counts(&s->chain, &link, seq) ||
+           (slice.number > 0 && assembly_of(s, slice.id) == NULL);
+}
+
+/* Returns whether a strand has to wait for a snapshot. */
+static bool waits_for_snapshot(struct shared *j, struct srv_strand *s)
+{
+    obb_str rest = {s->first->bytes.bytes + s->first->judged,
+                    s->first->bytes.length - s->first->judged},
+            one;
+    if (!s->lacks_parts && (!wire_record_next(&rest, &one) || !lacks_beginning(j, s, one)))
+        return false;
+    if (seek_snapshot(j, s))
+        return true;
+    if (!is_impatient(j, s)) {
+        set_holds(j, s, true);
+        return true;
+    }
+    set_holds(j, s, false);
+    if (s->lacks_parts)
+        lose(j, no_parts);
+    else if (s->has_tried)
+        lose(j, "no snapshot of a scene can be loaded whose beginning was purged");
+    s->gave_up = true;
+    return j->is_lost;
+}
+
+/* Lets the stream deliver the messages of a strand again, from a place on. */
+static void reread(struct shared *j, struct srv_strand *s, uint64_t from)
+{
+    while (s->first != NULL)
+        drop_message(j, s);
+    s->rereads = j->rereads = true;
+    s->read = from - 1;
+    s->judged = 0;
+    for (size_t i = 0; i < BUCKETS; i++)
+        for (const struct srv_strand *other = j->buckets[i]; other != NULL; other = other->next)
+            if (other->rereads && other->read + 1 < from)
+                from = other->read + 1;
+    j->options.stream->rewind(j->options.stream, from);
+}
+
+/* All that was read before is delivered again: what comes now is new to every strand. */
+static void end_rereads(struct shared *j)
+{
+    for (size_t i = 0; j->rereads && i < BUCKETS; i++)
+        for (struct srv_strand *s = j->buckets[i]; s != NULL; s = s->next)
+            s->rereads = false;
+    j->rereads = false;
+}
+
+/* A snapshot is loaded: the strand goes on behind the newest record that it holds. */
+static void go_on(struct shared *j, struct srv_strand *s)
+{
+    const struct offer loaded = s->loaded;
+    add_to(&j->journal.figures.loads, 1);
+    j->lacking -= s->lacks_parts;
+    s->loads = s->lacks_parts = s->is_replaced = false;
+    s->has_tried = false;
+    s->place = loaded.place;
+    set_holds(j, s, false);
+    drop_assemblies(j, s, UINT64_MAX);
+    note_named(j, s, loaded.set, loaded.place);
+    if (s->judged > loaded.place)
+        reread(j, s, loaded.place);
+    while (s->first != NULL && s->first->seq < loaded.place)
+        drop_message(j, s);
+}
+
+/* Hears of a whole snapshot. */
+static void meet_snapshot(struct shared *j, struct srv_strand *s, obb_str one)
+{
+    struct offer offer;
+    wire_record record;
+    if (!read_offer(one, s->first->seq, &offer) || wire_record_head(one, &record) != OBB_OK) {
+        lose(j, "a record of the log is damaged");
+        return;
+    }
+    if (helps(s, &offer)) {
+        if (is_blank(s) && j->told && offer.seq > offer.place + SRV_CHAIN_WINDOW)
+            return; /* the scene may have ended long ago */
+        if (!is_blank(s)) {
+            add_to(&j->journal.figures.differed, 1);
+            warn(j, s, true, "messages were purged that were not read here");
+        }
+        load(j, s, &offer);
+        return;
+    }
+    note_named(j, s, offer.set, offer.place);
+    if (record.id.writer == j->options.writer) {
+        add_to(&j->journal.figures.snapshots, 1);
+        (void)srv_purges_add(&j->purges, name_of(s), offer.place, now_ms(j) + j->options.keep_ms);
+    } else if (s->chain.is_there && j->options.snapshot != NULL) {
+        j->options.snapshot(j->options.context, name_of(s), &record);
+    }
+}
+
+/* ---- Judging --------------------------------------------------------------------------------- */
 
 /* Judges the next record of the first message. */
 static void judge_one(struct shared *j, struct srv_strand *s)
 {
     struct message *m = s->first;
     obb_str rest = {m->bytes.bytes + m->judged, m->bytes.length - m->judged}, one;
-    srv_link link;
+    srv_link link = {.kind = WIRE_RECORD_KINDS};
     bool whole = true;
+    if (waits_for_snapshot(j, s))
+        return;
     if (!wire_record_next(&rest, &one) || !read_next(j, s, &one, &link, &whole)) {
         lose(j, "a record of the log is damaged, or a newer obbd wrote it, or there is no memory");
         return;
     }
     m->judged = m->bytes.length - rest.length;
+    s->judged = m->seq;
     if (!whole)
         return;
+    if (link.kind == WIRE_RECORD_WHOLE) {
+        meet_snapshot(j, s, one);
+        return;
+    }
     struct srv_pending *first = s->chain.first;
     const srv_chain_verdict verdict = srv_chain_read(&s->chain, &link, m->seq);
     if (verdict == SRV_CHAIN_VOID || verdict == SRV_CHAIN_LATE) {
@@ -583,6 +1006,11 @@ static void judge_one(struct shared *j, struct srv_strand *s)
         return;
     }
     s->moved_ms = now_ms(j);
+    s->place = m->seq;
+    if (link.in_parts)
+        note_named(j, s, link.id, m->seq);
+    if (link.kind == WIRE_RECORD_GONE)
+        s->ends_purge = verdict == SRV_CHAIN_OWN || !j->told;
     drop_assemblies(j, s, UINT64_MAX);
     add_to(&j->journal.figures.records, 1);
     if (verdict == SRV_CHAIN_OWN) {
@@ -602,33 +1030,10 @@ static void judge_one(struct shared *j, struct srv_strand *s)
         return;
     }
     s->in_parts = one;
-    s->fetch = (struct srv_fetch){.set = link.id, .done = on_fetched};
+    s->fetch = (struct srv_fetch){.set = link.id,
+                                  .done = on_fetched,
+                                  .patience_ms = PARTS_PATIENCES * j->options.patience_ms};
     srv_fetch_begin(&j->pieces, &s->fetch, now_ms(j));
-}
-
-/* Puts a strand among those that are judged in the next turn. */
-static void add_fresh(struct shared *j, struct srv_strand *s)
-{
-    if (s->is_fresh)
-        return;
-    s->is_fresh = true;
-    s->next_fresh = j->fresh;
-    j->fresh = s;
-}
-
-/* Frees the first message of a name, which is judged. */
-static void pop_message(struct shared *j, struct srv_strand *s)
-{
-    struct message *m = s->first;
-    const bool was_full = j->inbox >= INBOX_BYTES;
-    s->first = m->next;
-    if (s->first == NULL)
-        s->last = NULL;
-    j->unjudged--;
-    j->inbox -= m->bytes.length;
-    free_message(j, m);
-    if (was_full && j->inbox < INBOX_BYTES)
-        j->options.stream->resume(j->options.stream);
 }
 
 /* Judges what was read of a name, as far as it may, and until the turn ends. */
@@ -638,15 +1043,18 @@ static void judge(struct shared *j, struct srv_strand *s)
         return;
     s->judges = true;
     do {
-        if (s->applies || s->first == NULL || j->is_lost)
+        if (s->applies || s->first == NULL || j->is_lost ||
+            (s->holds && !s->has_offer && !is_impatient(j, s)))
             break;
         if (s->first->judged < s->first->bytes.length)
             judge_one(j, s);
         else
-            pop_message(j, s);
+            drop_message(j, s);
     } while (srv_clock() < j->turn_end);
     s->judges = false;
-    if (!s->applies && s->first != NULL && !j->is_lost) {
+    if (s->lacks_parts && !s->applies && s->first == NULL && is_impatient(j, s))
+        lose(j, no_parts);
+    if (!s->applies && s->first != NULL && !s->holds && !j->is_lost) {
         add_fresh(j, s);
         srv_bell_ring(j->bell);
         return;
@@ -660,7 +1068,13 @@ static void on_delivered(void *context, obb_str name, uint64_t seq, obb_str byte
     struct shared *j = context;
     if (j->is_lost)
         return;
-    struct srv_strand *s = strand_of(j, name);
+    const bool is_new = seq > j->journal.seen;
+    struct srv_strand *s = is_new ? strand_of(j, name) : *place_of(j, name);
+    const bool is_wanted = is_new || (s != NULL && s->rereads && seq > s->read);
+    if (seq >= j->journal.seen)
+        end_rereads(j);
+    if (!is_wanted)
+        return; /* it was read before */
     struct message *m = charged_calloc(j, sizeof *m + bytes.length);
     if (s == NULL || m == NULL) {
         if (m != NULL)
@@ -673,19 +1087,26 @@ static void on_delivered(void *context, obb_str name, uint64_t seq, obb_str byte
     m->seq = seq;
     *(s->last != NULL ? &s->last->next : &s->first) = m;
     s->last = m;
-    j->journal.seen = seq;
+    s->read = seq;
+    j->delivered_ms = now_ms(j);
+    if (is_new)
+        j->journal.seen = seq;
     j->unjudged++;
     j->inbox += bytes.length;
+    s->bytes += bytes.length;
+    if (s->holds) {
+        struct offer offer;
+        j->held += bytes.length;
+        s->has_offer = s->has_offer || read_offer(m->bytes, seq, &offer);
+    }
     add_fresh(j, s);
 }
 
 static bool wants(void *context)
 {
     const struct shared *j = context;
-    return j->inbox < INBOX_BYTES;
+    return !is_full(j);
 }
-
-static void begin_turn(struct shared *j) { j->turn_end = srv_clock() + TURN_US * 1e-6; }
 
 /* Judges all that was delivered, name by name: so entries are taken back once, and not for each
  * foreign record. */
@@ -701,13 +1122,22 @@ static void on_rest(void *context)
     }
     if (j->fresh != NULL)
         srv_bell_ring(j->bell);
+    else
+        look_if_caught_up(j);
 }
 
 static void on_caught_up(void *context)
 {
     struct shared *j = context;
     j->read_all = true;
-    look_if_caught_up(j);
+    for (size_t i = 0; i < BUCKETS; i++) /* what is not there yet never comes */
+        for (struct srv_strand *s = j->buckets[i]; s != NULL; s = s->next)
+            if (s->holds || s->lacks_parts)
+                add_fresh(j, s);
+    if (j->fresh != NULL)
+        srv_bell_ring(j->bell);
+    else
+        look_if_caught_up(j);
 }
 
 void srv_shared_applied(struct srv_journal *journal, obb_str name)
@@ -718,9 +1148,19 @@ void srv_shared_applied(struct srv_journal *journal, obb_str name)
     s->applies = false;
     srv_fetch_end(&s->fetch);
     drop_bytes(j, &s->applied);
+    if (s->loads)
+        go_on(j, s);
     if (!s->judges && srv_clock() >= j->turn_end)
         begin_turn(j);
     judge(j, s);
+}
+
+void srv_shared_refused(struct srv_journal *journal, obb_str name, const char *why)
+{
+    struct shared *j = self(journal);
+    struct srv_strand *s = *place_of(j, name);
+    assert(s != NULL && s->loads);
+    pass_over(j, s, why);
 }
 
 /* ---- The face -------------------------------------------------------------------------------- */
@@ -758,7 +1198,8 @@ static void on_bell(void *context)
 static void append(struct srv_journal *journal, struct srv_entry *entry)
 {
     struct shared *j = self(journal);
-    const bool is_piece = entry->kind == SRV_ENTRY_CHUNK || entry->kind == SRV_ENTRY_DROPPED;
+    const bool is_piece = entry->kind == SRV_ENTRY_CHUNK || entry->kind == SRV_ENTRY_DROPPED ||
+                          entry->kind == SRV_ENTRY_SNAPSHOT;
     const bool is_record = entry->kind == SRV_ENTRY_RECORD || entry->kind == SRV_ENTRY_GONE;
     struct srv_strand *s = is_record ? strand_of(j, entry->name) : NULL;
     entry->strand = s;
@@ -810,8 +1251,9 @@ static void destroy(struct srv_journal *journal)
             assert(s->chain.first == NULL);
             free_strand(j, s);
         }
-    assert(j->pieces.first == NULL);
+    srv_pieces_give_up(&j->pieces); /* sets that are dropped */
     srv_pieces_fini(&j->pieces);
+    srv_purges_fini(&j->purges);
     wire_buf_fini(&j->message);
     srv_timer_destroy(j->timer);
     srv_bell_destroy(j->bell);
@@ -831,11 +1273,18 @@ bool srv_shared_create(const srv_shared_options *options, struct srv_journal **o
         j->options.message_bytes = MESSAGE_BYTES;
     if (j->options.patience_ms == 0)
         j->options.patience_ms = PATIENCE_MS;
+    if (j->options.keep_ms == 0)
+        j->options.keep_ms = KEEP_MS;
     j->pieces = (struct srv_pieces){.stream = options->stream,
                                     .budget = options->budget,
                                     .slice_bytes = options->slice_bytes != 0 ? options->slice_bytes
                                                                              : SLICE_BYTES,
                                     .patience_ms = j->options.patience_ms};
+    j->purges = (struct srv_purges){.stream = options->stream,
+                                    .budget = options->budget,
+                                    .patience_ms = PURGE_PATIENCES * j->options.patience_ms,
+                                    .done = on_purged,
+                                    .context = j};
     const struct srv_stream_calls stream_calls = {.appended = on_appended,
                                                   .got = on_got,
                                                   .delivered = on_delivered,

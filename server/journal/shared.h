@@ -1,7 +1,8 @@
-/* The journal of many processes over one log. Each of them reads the whole log, and the log decides
- * (chain.h): an entry is settled when its record is read and counts. If the record of another
- * process counts first, all entries of that scene that wait are superseded: the loop hears of them
- * from the newest to the oldest, takes each back, and begins them again behind the foreign record.
+/* The journal of many processes over one log. Each of them reads the whole log, or what
+ * is left of it, and the log decides (chain.h): an entry is settled when its record is read and
+ * counts. If the record of another process counts first, all entries of that scene that wait are
+ * superseded: the loop hears of them from the newest to the oldest, takes each back, and begins
+ * them again behind the foreign record.
  *
  * A record that is too long for one message goes in slices. It counts where its last slice stands,
  * if it would have counted where its first slice stands, and no other record of its scene counts
@@ -16,6 +17,14 @@
  *
  * A record is judged once the foreign record before it of that scene is applied. So what counts and
  * what the store holds never differ between two steps of the loop.
+ *
+ * A snapshot of a scene lies beside the log, too. The process whose record makes one due writes it,
+ * and then a record that says which records it holds (WIRE_RECORD_WHOLE). `keep_ms` later the same
+ * process purges the messages before those, with the pieces that only they named. Whoever begins
+ * and finds no beginning of a scene keeps its messages until it reads that record, loads the
+ * snapshot, and judges what comes behind. If a process has not read the newest record that a
+ * snapshot holds, messages were purged before it came to them: it loads the scene anew, and reads
+ * the log once more from there.
  *
  * The end of a scene is forgotten after a while, as the rule says, with all that is kept of it.
  *
@@ -37,6 +46,9 @@ typedef struct srv_foreign {
      * it, or a snapshot (proto/record). */
     const struct wire_buf *pieces;
     size_t piece_count;
+    /* The record says that a snapshot is whole, and the pieces are those of it: it takes the place
+     * of the scene, if there is one. `seq` is then the place of the newest record that it holds. */
+    bool is_snapshot;
 } srv_foreign;
 
 typedef struct srv_shared_options {
@@ -48,9 +60,17 @@ typedef struct srv_shared_options {
     size_t message_bytes;      /* the longest message, about; 0: 512 KiB */
     size_t slice_bytes;        /* of pieces: likewise; 0: 128 KiB */
     uint64_t patience_ms;      /* a message nothing is heard of for so long may be lost; 0: 1,000 */
+    uint64_t writer;           /* of the ids of this process's records */
+    uint64_t keep_ms; /* for so long, messages are kept that a snapshot makes needless; 0: 60,000 */
     /* Applies a record. Calls srv_shared_applied, now or later; not before the entries of the scene
      * that wait are taken back. */
     void (*foreign)(void *context, const srv_foreign *record);
+    /* Another process has written a snapshot of the scene, which holds no more than the scene here:
+     * `record` says so. NULL: not interested. */
+    void (*snapshot)(void *context, obb_str name, const wire_record *record);
+    /* The scene here is not what the log says, and is loaded again (`again`); or a snapshot of it
+     * cannot be loaded. NULL: not interested. */
+    void (*warn)(void *context, obb_str name, bool again, const char *why);
     void (*caught_up)(void *context); /* all is applied that was in the log at the beginning */
     /* The process cannot follow the log any further. Nothing is called any more. */
     void (*lost)(void *context, const char *why);
@@ -61,7 +81,11 @@ typedef struct srv_shared_options {
  * caller's. */
 bool srv_shared_create(const srv_shared_options *options, struct srv_journal **out);
 
-/* The foreign record about this name is applied. */
+/* The foreign record about this name is applied, or the snapshot is loaded. */
 void srv_shared_applied(struct srv_journal *journal, obb_str name);
+
+/* The snapshot of this name does not hold what the record says, or is damaged: it is passed over.
+ * `why` is one line. */
+void srv_shared_refused(struct srv_journal *journal, obb_str name, const char *why);
 
 #endif

@@ -14,12 +14,13 @@ typedef enum srv_stream_found {
 
 /* What the stream tells. Set before srv_stream.begin is called. */
 struct srv_stream_calls {
-    /* The message with this tag is in the log, or the piece is kept, or the pieces are removed; or
-     * nobody knows. Called at most once a tag. */
+    /* The message with this tag is in the log, or the piece is kept, or pieces or messages are
+     * removed; or nobody knows. Called at most once a tag. */
     void (*appended)(void *context, uint64_t tag, bool known);
     /* What srv_stream.get has found. Called once. */
     void (*got)(void *context, uint64_t tag, srv_stream_found found, obb_str bytes);
-    /* The next message of the log. seq: its place; grows from message to message. */
+    /* The next message of the log. seq: its place; grows from message to message, except after
+     * srv_stream.rewind. */
     void (*delivered)(void *context, obb_str name, uint64_t seq, obb_str bytes);
     /* Returns false if nothing may be delivered before srv_stream.resume. */
     bool (*wants)(void *context);
@@ -45,6 +46,12 @@ struct srv_stream {
     bool (*get)(struct srv_stream *stream, obb_str key, uint64_t tag);
     /* Removes all pieces whose keys begin with `set` and ".". Returns false as `append`. */
     bool (*drop)(struct srv_stream *stream, obb_str set, uint64_t tag);
+    /* Removes the messages under this name whose places are below `seq`. The last message of the
+     * log must not be among them. Returns false as `append`. */
+    bool (*purge)(struct srv_stream *stream, obb_str name, uint64_t seq, uint64_t tag);
+    /* Delivers the log once more, from the place `seq` on, which lies before what was delivered
+     * last. Nothing else is delivered from this call on. */
+    void (*rewind)(struct srv_stream *stream, uint64_t seq);
     void (*resume)(struct srv_stream *stream); /* messages are wanted again */
     bool (*connected)(struct srv_stream *stream);
     void (*close)(struct srv_stream *stream); /* frees the stream, too; no call comes any more */

@@ -20,6 +20,10 @@ static void refresh_journal(struct srv_metrics *metrics, struct srv_journal *jou
     metrics->journal_void = figure(&figures->voided);
     metrics->journal_conflicts = figure(&figures->conflicts);
     metrics->journal_snapshots = figure(&figures->snapshots);
+    metrics->journal_loads = figure(&figures->loads);
+    metrics->journal_differed = figure(&figures->differed);
+    metrics->journal_passed_over = figure(&figures->passed_over);
+    metrics->journal_purges = figure(&figures->purges);
     metrics->journal_failures = figure(&figures->failures);
     metrics->journal_size = figure(&figures->size);
     metrics->journal_lag = srv_journal_waiting(journal);

@@ -9,18 +9,8 @@ bool srv_durable_resume(struct srv_writer *writer, const srv_restored_scene *sce
     if (companion == NULL || !srv_tail_create(&writer->tails, companion, &scene->journaled))
         return false;
     srv_snapshots_add(writer->tails.snapshots, srv_tail_journaled(companion->tail));
-    if (scene->commit_count == 0)
-        return true;
-    companion->remembered = srv_remembered_create(writer->budget);
-    if (companion->remembered == NULL)
-        return false;
-    for (size_t i = 0; i < scene->commit_count; i++) {
-        const srv_restored_commit *commit = &scene->commits[i];
-        if (!srv_remembered_push(companion->remembered, commit->id, commit->answer, commit->moment))
-            return false;
-        srv_remembered_publish(companion->remembered);
-    }
-    return true;
+    return srv_remembered_resume(&companion->remembered, writer->budget, scene->commits,
+                                 scene->commit_count);
 }
 
 void srv_durable_remember(void *context, const struct srv_journaled *scene, struct wire_buf *out)

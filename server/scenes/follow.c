@@ -76,6 +76,9 @@ static void on_done(struct srv_write *w)
     srv_bell_ring(follower->bell);
     if (status == OBB_OK)
         srv_shared_applied(journal, record.name);
+    else if (record.is_snapshot && status == OBB_BAD_VALUE && !follower->stopped)
+        srv_shared_refused(journal, record.name,
+                           "it is damaged, or does not hold what its hashes say");
     else if (!follower->stopped)
         lose(follower, &record, status);
     srv_drain_release(follower->drain);

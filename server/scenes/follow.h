@@ -33,8 +33,8 @@ void srv_follower_stop(struct srv_follower *follower);
 /* Nothing is being applied any more. Zeroes are fine. */
 void srv_follower_fini(struct srv_follower *follower);
 
-/* Applies a record, as srv_shared_options.foreign. If there is no memory, it is tried again a
- * little later. */
+/* Applies a record, or loads a snapshot, as srv_shared_options.foreign. If there is no memory, it
+ * is tried again a little later. A snapshot that is damaged is refused (srv_shared_refused). */
 void srv_follow(struct srv_follower *follower, const srv_foreign *record);
 
 #endif

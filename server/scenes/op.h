@@ -20,22 +20,23 @@ typedef enum srv_op_kind {
     SRV_OP_COPY,
     SRV_OP_REMOVE, /* removes the scene, which must exist, with its history */
     /* Does what `record` says, which another process has written into the log, and which counts: it
-     * makes, changes or removes the scene. No limit holds, and no condition. */
+     * makes, changes or removes the scene. Or loads the snapshot that it speaks of, in place of the
+     * scene, if there is one. No limit holds, and no condition. */
     SRV_OP_FOLLOW
 } srv_op_kind;
 
 /* What it points to is the caller's, and must live until the op is done. */
 typedef struct srv_op {
     srv_op_kind kind;
-    obb_str scene;                 /* its name, which is valid */
-    obb_settings settings;         /* of all kinds except SRV_OP_REMOVE */
-    const obb_edit *edit;          /* of SRV_OP_EDIT */
-    const obb_effects *effects;    /* of SRV_OP_LOAD; see obb_effects_prepare, which begins */
-    obb_copy copy;                 /* of SRV_OP_COPY */
-    struct obb_view *from;         /* of SRV_OP_COPY: its view, which the writer closes */
-    bool replace;                  /* of SRV_OP_COPY */
-    obb_str record;                /* of SRV_OP_FOLLOW */
-    uint64_t seq;                  /* its place in the log */
+    obb_str scene;              /* its name, which is valid */
+    obb_settings settings;      /* of all kinds except SRV_OP_REMOVE */
+    const obb_edit *edit;       /* of SRV_OP_EDIT */
+    const obb_effects *effects; /* of SRV_OP_LOAD; see obb_effects_prepare, which begins */
+    obb_copy copy;              /* of SRV_OP_COPY */
+    struct obb_view *from;      /* of SRV_OP_COPY: its view, which the writer closes */
+    bool replace;               /* of SRV_OP_COPY */
+    obb_str record;             /* of SRV_OP_FOLLOW */
+    uint64_t seq; /* its place in the log; of a snapshot: that of the newest record it holds */
     const struct wire_buf *pieces; /* if it comes in parts: as in srv_foreign */
     size_t piece_count;
     uint64_t epoch; /* of a scene that the op makes; 0: the writer draws it */

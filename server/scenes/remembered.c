@@ -125,3 +125,18 @@ const srv_remembered_commit *srv_remembered_at(const struct srv_remembered *r, s
 {
     return r != NULL && i < r->count - r->pending ? at(r, i) : NULL;
 }
+
+bool srv_remembered_resume(struct srv_remembered **remembered, struct obb_budget *budget,
+                           const srv_restored_commit *commits, size_t count)
+{
+    if (count > 0 && *remembered == NULL)
+        *remembered = srv_remembered_create(budget);
+    if (count > 0 && *remembered == NULL)
+        return false;
+    for (size_t i = 0; i < count; i++) {
+        if (!srv_remembered_push(*remembered, commits[i].id, commits[i].answer, commits[i].moment))
+            return false;
+        srv_remembered_publish(*remembered);
+    }
+    return true;
+}

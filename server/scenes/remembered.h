@@ -20,6 +20,13 @@ typedef struct srv_remembered_commit {
     bool pending;      /* it is not durable yet */
 } srv_remembered_commit;
 
+/* A commit whose id the journal remembers. */
+typedef struct srv_restored_commit {
+    obb_str id;     /* as the client chose it */
+    obb_str answer; /* as the record held it */
+    obb_moment moment;
+} srv_restored_commit;
+
 /* Makes an empty list. What is remembered draws from the budget, which may be NULL. Returns NULL
  * without memory. */
 struct srv_remembered *srv_remembered_create(struct obb_budget *budget);
@@ -43,5 +50,10 @@ void srv_remembered_revert(struct srv_remembered *remembered);
 
 /* Returns the i-th published commit, oldest first, or NULL behind the last one. */
 const srv_remembered_commit *srv_remembered_at(const struct srv_remembered *remembered, size_t i);
+
+/* Remembers commits that were read from the journal, oldest first: as published ones. The list is
+ * made if it is NULL and there are any. Returns false without memory. */
+bool srv_remembered_resume(struct srv_remembered **remembered, struct obb_budget *budget,
+                           const srv_restored_commit *commits, size_t count);
 
 #endif

@@ -3,14 +3,8 @@
 #ifndef SRV_SCENE_LOADER_H
 #define SRV_SCENE_LOADER_H
 
+#include "server/scenes/remembered.h"
 #include "server/scenes/snapshot.h"
-
-/* A commit whose id is remembered. */
-typedef struct srv_restored_commit {
-    obb_str id;     /* as the client chose it */
-    obb_str answer; /* as the record held it */
-    obb_moment moment;
-} srv_restored_commit;
 
 /* A scene of the journal. */
 typedef struct srv_restored_scene {

@@ -34,11 +34,13 @@ struct srv_snapshot {
     bool renews;              /* only the word of the last snapshot is written anew */
     bool needs_seal, is_held; /* the word needs srv_snapshot_seal; waits for it */
     bool of_record;           /* the pieces are parts of a record */
+    bool is_named;            /* the log may hold the record that names them: they stay */
     wire_record_id record;    /* that names the pieces, if one does */
     srv_journal_status status; /* of the entry */
 
     uint64_t number, from, mark;  /* as in srv_journaled */
     wire_record_id newest_record; /* the newest one that the snapshot holds */
+    uint64_t newest_place;        /* of that one */
     uint64_t bytes_before;        /* scene->bytes at the beginning */
     uint64_t chunks, size;        /* so far; chunk 0 is the head, or the first part of a record */
 
@@ -280,7 +282,8 @@ static uint64_t least_of(const struct srv_snapshots *all)
 
 static bool is_due(const struct srv_snapshots *all, const struct srv_journaled *scene)
 {
-    return !scene->ends && scene->bytes > more(least_of(all), scene->size);
+    const uint64_t limit = more(least_of(all), scene->size);
+    return !scene->ends && scene->bytes > (scene->is_left ? 2 * limit : limit);
 }
 
 /* Returns the scene whose records are the oldest, if the log holds too much because of it. */
@@ -320,6 +323,8 @@ static void look(struct srv_snapshots *all)
         begin(all, due);
         return;
     }
+    if (all->new_id != NULL)
+        return; /* no scene keeps the records of another one */
     struct srv_journaled *pin = find_pin(all);
     if (pin != NULL && pin->bytes == 0 && pin->snapshot != 0)
         renew(all, pin);
@@ -358,6 +363,7 @@ static void free_snapshot(struct srv_snapshot *s)
 static void take_over(struct srv_snapshot *s)
 {
     struct srv_journaled *scene = s->scene;
+    scene->is_left = false;
     scene->first = s->from;
     scene->mark = s->mark;
     if (scene->added)
@@ -383,7 +389,7 @@ static void give_up(struct srv_snapshot *s, srv_journal_status status)
     s->scene = NULL;
     if (s->all->regular == s)
         s->all->regular = NULL;
-    s->phase = s->size > 0 && !s->renews && !s->all->stopped ? DROP : OVER;
+    s->phase = s->size > 0 && !s->renews && !s->is_named && !s->all->stopped ? DROP : OVER;
     if (done != NULL)
         done(s->context, status);
     advance(s);
@@ -483,6 +489,33 @@ static void append(struct srv_snapshot *s, srv_entry_kind kind, uint64_t number)
     srv_journal_append(s->all->journal, &s->entry);
 }
 
+/* Hands over the word that the snapshot is whole. */
+static void append_word(struct srv_snapshot *s)
+{
+    wire_buf_restart(&s->piece, s->piece.capacity);
+    if (s->all->new_id != NULL) {
+        const wire_record record = {.kind = WIRE_RECORD_WHOLE,
+                                    .epoch = s->epoch,
+                                    .id = s->record,
+                                    .base = s->newest_record,
+                                    .base_id = s->size,
+                                    .seen = s->newest_place,
+                                    .name = obb_scene_name(obb_view_scene(s->view)),
+                                    .effects = {.moment = s->newest,
+                                                .has_settings = true,
+                                                .settings = s->newest_settings,
+                                                .next_id = s->newest_next_id}};
+        wire_record_write(&record, s->newest_settings.dimensions, &s->piece);
+    }
+    if (!s->piece.failed) {
+        s->is_named = s->all->new_id != NULL;
+        append(s, SRV_ENTRY_SNAPSHOT, s->chunks);
+        return;
+    }
+    meet_no_memory(s->all, s->scene);
+    give_up(s, SRV_JOURNAL_FAILED);
+}
+
 /* Hands the entry over again that failed. */
 static void append_again(struct srv_snapshot *s) { append(s, s->entry.kind, s->entry.number); }
 
@@ -535,7 +568,7 @@ static void advance(struct srv_snapshot *s)
         return;
     }
     if (s->phase == WORD) {
-        append(s, SRV_ENTRY_SNAPSHOT, s->chunks);
+        append_word(s);
         return;
     }
     s->on_pool = true;
@@ -621,6 +654,7 @@ static bool prepare(struct srv_snapshot *s)
     obb_view_keep_later(s->later);
     s->number = srv_journal_number(s->all->journal);
     s->newest_record = s->record = s->scene->newest;
+    s->newest_place = s->scene->place;
     s->moment = info.oldest;
     s->newest = info.now;
     s->settings = *obb_view_settings(s->view);
@@ -668,6 +702,8 @@ static void begin(struct srv_snapshots *all, struct srv_journaled *scene)
     if (s == NULL)
         return;
     all->regular = s;
+    if (all->new_id != NULL)
+        s->record = all->new_id(all->context);
     set_out(s);
 }
 
@@ -740,8 +776,9 @@ void srv_snapshots_remove(struct srv_snapshots *all, struct srv_journaled *scene
     detach(scene);
 }
 
-void srv_snapshot_written(struct srv_snapshots *all, struct srv_journaled *scene, uint64_t seq,
-                          size_t bytes)
+/* Counts a record. */
+static void count(struct srv_snapshots *all, struct srv_journaled *scene, uint64_t seq,
+                  size_t bytes)
 {
     if (seq == 0)
         seq = all->last_seq +
@@ -751,11 +788,38 @@ void srv_snapshot_written(struct srv_snapshots *all, struct srv_journaled *scene
             scene->first = seq;
             scene->mark = all->total;
         }
+        scene->place = more(scene->place, seq);
         scene->bytes += bytes;
         all->needed += bytes;
     }
     all->last_seq = more(all->last_seq, seq);
     all->total += bytes;
+}
+
+void srv_snapshot_followed(struct srv_snapshots *all, struct srv_journaled *scene, uint64_t seq,
+                           size_t bytes)
+{
+    const bool was_due = is_due(all, scene);
+    count(all, scene, seq, bytes);
+    if (!was_due && is_due(all, scene))
+        scene->is_left = true;
+}
+
+void srv_snapshot_told(struct srv_snapshots *all, struct srv_journaled *scene, uint64_t size)
+{
+    if (scene->added)
+        all->needed -= scene->bytes;
+    scene->bytes = 0;
+    scene->size = size;
+    scene->is_left = false;
+    if (scene->under_way != NULL && !scene->under_way->is_named)
+        detach(scene);
+}
+
+void srv_snapshot_written(struct srv_snapshots *all, struct srv_journaled *scene, uint64_t seq,
+                          size_t bytes)
+{
+    count(all, scene, seq, bytes);
     for (struct srv_snapshot *s = all->under_way, *next; s != NULL; s = next) {
         next = s->next;
         if (s->paused)

@@ -14,6 +14,10 @@
  * The record of a very large commit comes in parts, which go the way of the pieces of a snapshot:
  * they are durable before the record names them.
  *
+ * In a log of many processes, each scene has its own records, and snapshots of it: the process
+ * whose record makes one due writes it, so that not all do. If it never comes, because that process
+ * has ended, another one writes it when twice as many bytes of records are there.
+ *
  * If there is no memory for a snapshot, that is counted and logged. The records stay, and another
  * snapshot is tried after some more records.
  *
@@ -35,6 +39,7 @@ struct srv_journaled {
     uint64_t number;         /* of the scene in the journal: from srv_journal_number */
 
     wire_record_id newest; /* its newest record that is published */
+    uint64_t place;        /* of that record in the log; 0: nobody knows it */
     uint64_t first;    /* the first record of the log, by `seq`, that counts for it; 0: none yet */
     uint64_t mark;     /* bytes of all records before that one, since the log began to be counted */
     uint64_t bytes;    /* of its own records that count */
@@ -45,7 +50,8 @@ struct srv_journaled {
     struct srv_snapshot *under_way;
     struct srv_journaled *previous, *next;
     bool added;
-    bool ends; /* the word that the scene is gone is on its way */
+    bool ends;    /* the word that the scene is gone is on its way */
+    bool is_left; /* another process has made a snapshot due: it is to write it */
 };
 
 /* Zeroed except for the first group. */
@@ -59,6 +65,9 @@ struct srv_snapshots {
     /* Appends a record of kind WIRE_RECORD_REMEMBERED for each published commit of the scene whose
      * id is remembered, oldest first. NULL: no commit is remembered. */
     void (*remember)(void *context, const struct srv_journaled *scene, struct wire_buf *out);
+    /* Returns an id that no record has: that of the record which says that a snapshot is whole.
+     * NULL: the journal needs no such record, and nobody else writes to it. */
+    wire_record_id (*new_id)(void *context);
     void *context;
     uint64_t least; /* bytes of records that a snapshot is worth at least; 0: SRV_SNAPSHOT_LEAST */
     uint64_t last_seq; /* of the log: the last record that is durable and published */
@@ -98,6 +107,15 @@ void srv_snapshot_written(struct srv_snapshots *all, struct srv_journaled *scene
 
 /* Called once, on the loop. */
 typedef void srv_snapshot_done(void *context, srv_journal_status status);
+
+/* A record of another process was applied to the scene. If it makes a snapshot due, that process
+ * writes it. O(1). */
+void srv_snapshot_followed(struct srv_snapshots *all, struct srv_journaled *scene, uint64_t seq,
+                           size_t bytes);
+
+/* Another process has written a snapshot of the scene, of so many bytes: one of its own that is
+ * under way is given up. */
+void srv_snapshot_told(struct srv_snapshots *all, struct srv_journaled *scene, uint64_t size);
 
 /* Writes the pieces of a snapshot of a scene that has no record: of a copy, for example, whose
  * making is in no edit. `scene` is in no list yet. Nobody must write to the scene until its

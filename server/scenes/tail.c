@@ -54,10 +54,11 @@ struct srv_tail *srv_tail_of(const struct obb_scene *scene)
 
 struct srv_journaled *srv_tail_journaled(struct srv_tail *tail) { return &tail->journaled; }
 
-void srv_tail_follow(struct srv_tail *tail, wire_record_id id)
+void srv_tail_follow(struct srv_tail *tail, wire_record_id id, uint64_t seq)
 {
     assert(srv_tail_empty(tail));
     tail->newest = tail->journaled.newest = id;
+    tail->journaled.place = seq;
 }
 
 /* ---- Items ----------------------------------------------------------------------------------- */
@@ -216,8 +217,10 @@ static bool step(struct srv_tail *tail)
     const bool has_record = item->has_record;
     const uint64_t seq = item->seq;
     const size_t bytes = item->bytes;
-    if (has_record)
+    if (has_record) {
         tail->journaled.newest = item->id;
+        tail->journaled.place = seq;
+    }
     item->calls->durable(item);
     if (has_record)
         srv_snapshot_written(tail->tails->snapshots, &tail->journaled, seq, bytes);

@@ -110,8 +110,9 @@ void srv_tail_append_in_parts(struct srv_tail *tail, struct srv_tail_item *item,
 /* Appends an item without a record. The tail must not be empty. */
 void srv_tail_rest(struct srv_tail *tail, struct srv_tail_item *item, const srv_tail_calls *calls);
 
-/* A record of another process was applied, whose id this is. The tail is empty. */
-void srv_tail_follow(struct srv_tail *tail, wire_record_id id);
+/* A record of another process was applied, whose id this is, from this place of the log. The tail
+ * is empty. */
+void srv_tail_follow(struct srv_tail *tail, wire_record_id id, uint64_t seq);
 
 /* Returns true if nothing of the scene waits to become durable. */
 bool srv_tail_empty(const struct srv_tail *tail);

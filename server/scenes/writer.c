@@ -1039,6 +1039,7 @@ static void on_named(struct srv_record_entry *record, srv_journal_status status)
     const struct obb_scene *copy = w->made_copy != NULL ? w->made_copy : w->scene;
     struct srv_journaled *journaled = srv_tail_journaled(srv_tail_of(copy));
     if (status == SRV_JOURNAL_OK) {
+        journaled->place = record->entry.seq;
         srv_snapshot_named(journaled);
         srv_snapshot_written(snapshots, NULL, record->entry.seq, record->bytes.length);
     }
@@ -1321,6 +1322,15 @@ static void refuse_record(struct srv_write *w, srv_refused by, obb_status status
     refuse(w, by, status);
 }
 
+/* Returns the bytes of the record and its pieces. */
+static size_t followed_bytes(const srv_op *op)
+{
+    size_t bytes = op->record.length;
+    for (size_t i = 0; i < op->piece_count; i++)
+        bytes += op->pieces[i].length;
+    return bytes;
+}
+
 /* Commits what the record says. The scene is unlocked, and nothing of it waits. */
 static void finish_record(struct srv_write *w)
 {
@@ -1337,11 +1347,11 @@ static void finish_record(struct srv_write *w)
         describe_commit(w);
     obb_scene_keep_up(w->scene, w->now_ms);
     struct srv_tail *tail = srv_tail_of(w->scene);
-    srv_tail_follow(tail, w->followed);
+    srv_tail_follow(tail, w->followed, w->op.seq);
     if (w->made_scene)
         srv_snapshots_add(snapshots, srv_tail_journaled(tail));
     tell_commit(w);
-    srv_snapshot_written(snapshots, srv_tail_journaled(tail), w->op.seq, w->op.record.length);
+    srv_snapshot_followed(snapshots, srv_tail_journaled(tail), w->op.seq, followed_bytes(&w->op));
     struct srv_writer *writer = w->writer;
     srv_gathered_fini(&w->gathered);
     succeed(w);
@@ -1439,20 +1449,38 @@ static size_t load_copy_step(struct srv_job *job)
             w->status = OBB_NO_MEMORY;
         wire_buf_fini(&copy);
     }
+    const srv_restored_scene *restored = &w->loader->restored;
     if (!good && w->status == OBB_OK)
         w->status = w->loader->no_memory ? OBB_NO_MEMORY : OBB_BAD_VALUE;
+    if (good && (restored->journaled.scene == NULL ||
+                 !wire_record_id_equal(restored->journaled.newest, w->followed)))
+        w->status = OBB_BAD_VALUE; /* it is another one than the record says */
     return 0;
 }
 
-/* Gives the copy a tail, and puts it in the place of the scene that is there. */
+/* Gives a loaded scene a tail, and the commits that it remembers. Returns false without memory. */
+static bool complete_loaded(struct srv_write *w, struct srv_companion *companion)
+{
+    struct srv_writer *writer = w->writer;
+    const srv_restored_scene *restored = &w->loader->restored;
+    const struct srv_journaled journaled = {.scene = companion->scene,
+                                            .number = srv_journal_number(writer->tails.journal),
+                                            .newest = w->followed,
+                                            .place = w->op.seq,
+                                            .size = restored->journaled.size};
+    if (!srv_remembered_resume(&companion->remembered, writer->budget, restored->commits,
+                               restored->commit_count))
+        return false;
+    return srv_tail_create(&writer->tails, companion, &journaled);
+}
+
+/* Puts the loaded scene in the place of the scene that is there. */
 static obb_status place_loaded(struct srv_write *w)
 {
     struct srv_writer *writer = w->writer;
     struct obb_scene *copy = w->loader->restored.journaled.scene;
     struct srv_companion *companion = srv_companion_make(&writer->companions, copy);
-    const struct srv_journaled journaled = {
-        .scene = copy, .number = srv_journal_number(writer->tails.journal), .newest = w->followed};
-    if (companion == NULL || !srv_tail_create(&writer->tails, companion, &journaled)) {
+    if (companion == NULL || !complete_loaded(w, companion)) {
         srv_companion_drop(&writer->companions, copy);
         return OBB_NO_MEMORY;
     }
@@ -1492,14 +1520,14 @@ static void copy_loaded(struct srv_job *job)
     srv_snapshots_add(writer->tails.snapshots, journaled);
     describe_commit(w);
     tell_commit(w);
-    srv_snapshot_written(writer->tails.snapshots, journaled, w->op.seq, w->op.record.length);
+    srv_snapshot_followed(writer->tails.snapshots, journaled, w->op.seq, w->op.record.length);
     succeed(w);
     srv_lock_wake(&w->lock);
     (void)srv_scene_memory_shed(&writer->memory, NULL, 0);
 }
 
-/* Makes the scene of a record as a copy, perhaps in place of a scene. An empty scene keeps the
- * place, hidden, if none is there. */
+/* Makes the scene of a record from a copy or a snapshot, perhaps in place of a scene. An empty
+ * scene keeps the place, hidden, if none is there. */
 static void follow_copy(struct srv_write *w, const wire_record *head)
 {
     w->loader = obb_calloc(1, sizeof *w->loader);
@@ -1524,8 +1552,9 @@ static void follow(struct srv_write *w)
     obb_status status = wire_record_head(w->op.record, &head);
     w->made_scene = false;
     w->prepared = NULL;
-    w->followed = head.id;
-    if (status == OBB_OK && head.kind == WIRE_RECORD_MADE && is_copy(&w->op)) {
+    w->followed = head.kind == WIRE_RECORD_WHOLE ? head.base : head.id;
+    if (status == OBB_OK &&
+        (head.kind == WIRE_RECORD_WHOLE || (head.kind == WIRE_RECORD_MADE && is_copy(&w->op)))) {
         follow_copy(w, &head);
         return;
     }

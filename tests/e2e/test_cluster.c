@@ -212,6 +212,52 @@ START_TEST(copies_reach_all_nodes)
 }
 END_TEST
 
+/* Waits until the figures of this name of two nodes add up to as much. */
+static void wait_for_sum(const char *name, double least)
+{
+    for (int n = 0; metric(0, name) + metric(1, name) < least; n++) {
+        ck_assert_msg(n < 6000, "%s", name);
+        cluster_rest(5);
+    }
+}
+
+/* Enough is written for snapshots, and the log is purged of what they hold. */
+START_TEST(a_node_that_joins_late_loads_snapshots)
+{
+    enum { EACH = 9000, TIMES = 5 };
+    static const char known[] = "{\"id\":\"once\",\"time\":900000,\"put\":{\"a\":" UNIT(0) "}}";
+    expect(nodes[0].client, "PUT", S, "{\"history\":{\"span\":60000,\"commits\":50}}", 201, NULL);
+    commit_boxes(0, "small", 0, 300, "{\"revision\":1}");
+    for (int i = 0; i < TIMES; i++)
+        commit_boxes(0, "s", i * EACH, (i + 1) * EACH, NULL);
+    expect(nodes[0].client, "POST", S "/commit", known, 200, "{\"revision\":6}");
+    wait_for_sum("obbd_journal_snapshots_total", 1);
+    wait_for_sum("obbd_journal_purges_total", 1);
+    start(2); /* late */
+    ck_assert_double_ge(metric(2, "obbd_journal_loads_total"), 1);
+    for (size_t i = 0; i < NODES; i++) {
+        wait_for_revision(i, "s", TIMES + 1);
+        ck_assert_double_eq(metric(i, "obbd_journal_passed_over_total"), 0);
+        ck_assert_double_eq(metric(i, "obbd_journal_differed_total"), 0);
+    }
+    same_at_all("s");
+    same_at_all("small");
+    expect(nodes[2].client, "POST", S "/commit", known, 200,
+           "{\"revision\":6,\"repeated\":true,\"put\":1}");
+    expect(nodes[2].client, "POST", S "/commit", "{\"time\":900001,\"remove\":[\"7\"]}", 200,
+           "{\"revision\":7}");
+    wait_for_revision(0, "s", TIMES + 2);
+    expect(nodes[0].client, "DELETE", S, NULL, 204, NULL);
+    wait_for(2, S, 404);
+    commit_boxes(2, "s", 0, 300, "{\"revision\":1}");
+    cluster_stop(&cluster, 1);
+    start(1); /* late again, behind the end of a scene that was in a snapshot */
+    for (size_t i = 0; i < NODES; i++)
+        wait_for_boxes(i, "s", 300);
+    same_at_all("s");
+}
+END_TEST
+
 enum { COPIERS = 2, COPIES = 12 };
 
 struct copier {
@@ -383,6 +429,7 @@ int main(void)
     tcase_add_test(tc, events_are_complete_at_every_node);
     tcase_add_test(tc, large_commits_reach_all_nodes);
     tcase_add_test(tc, copies_reach_all_nodes);
+    tcase_add_test(tc, a_node_that_joins_late_loads_snapshots);
     tcase_add_test(tc, copies_of_two_nodes_onto_one_scene_come_one_after_the_other);
     tcase_add_test(tc, without_the_servers_writes_are_refused_and_reads_go_on);
     tcase_add_test(tc, nothing_is_lost_when_nodes_and_servers_end);

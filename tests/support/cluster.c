@@ -39,7 +39,7 @@ void cluster_fini(struct test_cluster *cluster)
 
 void cluster_launch(struct test_cluster *cluster, size_t node)
 {
-    const char *arguments[2 * CLUSTER_SERVERS + 3];
+    const char *arguments[2 * CLUSTER_SERVERS + 5];
     struct test_node *n = &cluster->nodes[node];
     size_t count = 0;
     for (size_t i = 0; i < cluster->server_count; i++) {
@@ -48,6 +48,8 @@ void cluster_launch(struct test_cluster *cluster, size_t node)
     }
     arguments[count++] = "--journal-replicas";
     arguments[count++] = cluster->server_count == 1 ? "1" : "3";
+    arguments[count++] = "--journal-keep";
+    arguments[count++] = "1";
     arguments[count] = NULL;
     daemon_start(&n->obbd, arguments);
     n->client = http_open(n->obbd.url);

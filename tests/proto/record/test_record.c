@@ -534,6 +534,41 @@ START_TEST(commits_of_the_third_version_are_read)
 }
 END_TEST
 
+/* The fourth version, as it was written once: a commit whose effects came before, in parts. */
+START_TEST(commits_of_the_fourth_version_are_read)
+{
+    static const unsigned char fourth[] = {
+        0x5e, 0x00, 0x00, 0x00, 0xe3, 0x67, 0xfb, 0x3d, 0x04, 0x81, 0x83, 0x07, 0x00, 0x00,
+        0x00, 0x00, 0x00, 0x00, 0x00, 0x08, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x09,
+        0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x04, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00,
+        0x00, 0x03, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x02, 0x00, 0x00, 0x00, 0x00,
+        0x00, 0x00, 0x00, 0x05, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x03, 0x00, 0x00,
+        0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x04, 0x40, 0x02,
+        0x00, 0x01, 0x63, 0x01, 0x61, 0x01, 0x00, 0x01, 0x00, 0x00};
+    const wire_record record = {.kind = WIRE_RECORD_COMMIT,
+                                .epoch = 7,
+                                .id = {8, 9},
+                                .base = {8, 7},
+                                .base_revision = 4,
+                                .base_id = 3,
+                                .seen = 2,
+                                .commit_id = obb_str_of("c"),
+                                .answer = obb_str_of("a"),
+                                .in_parts = true,
+                                .effects = {.moment = {5, 2.5},
+                                            .appends = true,
+                                            .time_stated = true,
+                                            .next_id = 3,
+                                            .removed = 1,
+                                            .posed = 1}};
+    wire_record again;
+    ck_assert_int_eq(
+        read_back((obb_str){.bytes = (const char *)fourth, .length = sizeof fourth}, &again),
+        OBB_OK);
+    ck_assert(same_record(&record, &again) && again.in_parts);
+}
+END_TEST
+
 /* Gives the record in `out` another version and other bits of its kind, and a fitting checksum. */
 static obb_status read_changed(unsigned version, unsigned bits)
 {
@@ -558,12 +593,15 @@ START_TEST(only_commits_are_in_parts)
         for (size_t count = 0; count < 2; count++) {
             const bool fits = is_part || (commits && count == 0);
             record.effects.count = count;
+            const bool is_new = kind == WIRE_RECORD_WHOLE;
             (void)written(&record, false);
-            ck_assert_int_eq(read_changed(4, 0), OBB_OK);
+            ck_assert_int_eq(read_changed(5, 0), OBB_OK);
+            /* nobody knew of snapshots beside the log */
+            ck_assert_int_eq(read_changed(4, 0), is_new ? OBB_BAD_VALUE : OBB_OK);
             ck_assert_int_eq(read_changed(4, IN_PARTS), fits ? OBB_OK : OBB_BAD_VALUE);
             /* nobody knew of parts */
             ck_assert_int_eq(read_changed(3, 0), OBB_BAD_VALUE);
-            ck_assert_int_eq(read_changed(3, IN_PARTS), is_part ? OBB_BAD_VALUE : OBB_OK);
+            ck_assert_int_eq(read_changed(3, IN_PARTS), is_part || is_new ? OBB_BAD_VALUE : OBB_OK);
         }
     }
 }
@@ -575,8 +613,8 @@ START_TEST(a_newer_record_is_told_apart)
     wire_record record = {.kind = WIRE_RECORD_COMMIT};
     (void)written(&record, false);
     wire_record again;
-    /* CRC-32C of the three bytes 5, 0, 0 */
-    const uint32_t checksum = 0x5bfb951e;
+    /* CRC-32C of the three bytes 6, 0, 0 */
+    const uint32_t checksum = 0xb1d5556d;
     for (size_t i = 0; i < 4; i++)
         bytes[4 + i] = (unsigned char)(checksum >> (8 * i));
     ck_assert_int_eq(
@@ -623,6 +661,7 @@ int main(void)
     tcase_add_test(tests, a_base_has_one_form);
     tcase_add_test(tests, puts_of_the_first_version_are_known_by_their_kind);
     tcase_add_test(tests, commits_of_the_third_version_are_read);
+    tcase_add_test(tests, commits_of_the_fourth_version_are_read);
     tcase_add_test(tests, only_commits_are_in_parts);
     tcase_add_test(tests, a_newer_record_is_told_apart);
     tcase_add_test(tests, each_failing_allocation_is_met);

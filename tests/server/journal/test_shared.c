@@ -24,6 +24,14 @@ static struct {
     } sent[MOST];
     size_t count;
     uint64_t seq;
+    /* What was asked for last of pieces, and how often. */
+    char key[96];
+    uint64_t tag;
+    size_t gets, drops;
+    /* Likewise of purges and rewinds. */
+    char purged[8];
+    uint64_t purged_below, purge_tag, rewound;
+    size_t purges, rewinds;
 } the_log;
 
 static bool log_begin(struct srv_stream *stream, const struct srv_stream_calls *calls)
@@ -53,6 +61,41 @@ static bool log_append(struct srv_stream *stream, obb_str name, uint64_t tag, ob
     the_log.sent[the_log.count].bytes = (struct wire_buf){0};
     wire_buf_append(&the_log.sent[the_log.count++].bytes, bytes.bytes, bytes.length);
     return true;
+}
+
+static bool log_get(struct srv_stream *stream, obb_str key, uint64_t tag)
+{
+    (void)stream;
+    (void)snprintf(the_log.key, sizeof the_log.key, "%.*s", (int)key.length, key.bytes);
+    the_log.tag = tag;
+    the_log.gets++;
+    return true;
+}
+
+static bool log_drop(struct srv_stream *stream, obb_str set, uint64_t tag)
+{
+    (void)stream;
+    (void)snprintf(the_log.key, sizeof the_log.key, "%.*s", (int)set.length, set.bytes);
+    the_log.tag = tag;
+    the_log.drops++;
+    return true;
+}
+
+static bool log_purge(struct srv_stream *stream, obb_str name, uint64_t seq, uint64_t tag)
+{
+    (void)stream;
+    (void)snprintf(the_log.purged, sizeof the_log.purged, "%.*s", (int)name.length, name.bytes);
+    the_log.purged_below = seq;
+    the_log.purge_tag = tag;
+    the_log.purges++;
+    return true;
+}
+
+static void log_rewind(struct srv_stream *stream, uint64_t seq)
+{
+    (void)stream;
+    the_log.rewound = seq;
+    the_log.rewinds++;
 }
 
 static void log_resume(struct srv_stream *stream) { (void)stream; }
@@ -196,7 +239,22 @@ static void on_foreign(void *context, const srv_foreign *record)
     (void)context;
     wire_record head;
     ck_assert_int_eq(wire_record_head(record->bytes, &head), OBB_OK);
-    tell("foreign", (int)head.id.counter);
+    tell(record->is_snapshot ? "snapshot" : "foreign", (int)head.id.counter);
+}
+
+static void on_snapshot(void *context, obb_str name, const wire_record *record)
+{
+    (void)context;
+    (void)name;
+    tell("told of", (int)record->id.counter);
+}
+
+static void on_warning(void *context, obb_str name, bool again, const char *why)
+{
+    (void)context;
+    (void)name;
+    (void)why;
+    tell(again ? "again" : "warning", 0);
 }
 
 static void on_caught_up(void *context)
@@ -218,6 +276,10 @@ static void setup(void)
     story[0] = '\0';
     the_log.stream = (struct srv_stream){.begin = log_begin,
                                          .append = log_append,
+                                         .get = log_get,
+                                         .drop = log_drop,
+                                         .purge = log_purge,
+                                         .rewind = log_rewind,
                                          .resume = log_resume,
                                          .connected = log_connected,
                                          .close = log_close};
@@ -228,7 +290,11 @@ static void setup(void)
                                         .budget = &budget,
                                         .message_bytes = 1000,
                                         .patience_ms = 10,
+                                        .writer = 7,
+                                        .keep_ms = 1,
                                         .foreign = on_foreign,
+                                        .snapshot = on_snapshot,
+                                        .warn = on_warning,
                                         .caught_up = on_caught_up,
                                         .lost = on_lost};
     ck_assert(srv_shared_create(&options, &journal));
@@ -444,6 +510,7 @@ START_TEST(scenes_that_ended_are_forgotten_after_a_while)
 {
     enum { SCENES = 200 };
     char name[8];
+    the_log.calls.caught_up(the_log.calls.context); /* whoever ends a scene later purges it */
     for (uint64_t i = 1; i <= SCENES; i++) {
         const wire_record made = {.kind = WIRE_RECORD_MADE, .id = {8, i}, .seen = the_log.seq},
                           gone = {.kind = WIRE_RECORD_GONE, .id = {9, i}, .base = {8, i}};
@@ -496,6 +563,264 @@ START_TEST(a_damaged_record_ends_the_following)
 }
 END_TEST
 
+/* ---- Snapshots ------------------------------------------------------------------------------- */
+
+static const wire_record_id word_id = {8, 100};
+
+/* Shows the word that a snapshot is whole, which holds the records up to `base`, at this place. */
+static void show_whole(const char *name, wire_record_id id, wire_record_id base, uint64_t place)
+{
+    const wire_record record = {
+        .kind = WIRE_RECORD_WHOLE, .id = id, .base = base, .seen = place, .name = obb_str_of(name)};
+    show_foreign(name, record);
+}
+
+/* Answers for the only piece of the set that was asked for, or says that it is not there. */
+static void answer(wire_record_id set, bool found)
+{
+    struct wire_buf bytes = {0};
+    const wire_slice slice = {
+        .kind = WIRE_RECORD_PART, .id = set, .base = {1, 0}, .count = 1, .bytes = {"piece", 5}};
+    wire_slice_write(&slice, &bytes);
+    the_log.calls.got(the_log.calls.context, the_log.tag,
+                      found ? SRV_STREAM_FOUND : SRV_STREAM_MISSING,
+                      (obb_str){.bytes = bytes.bytes, .length = found ? bytes.length : 0});
+    wire_buf_fini(&bytes);
+}
+
+/* Answers that pieces are not there until the journal has told so much. */
+static void miss_until(size_t length)
+{
+    for (int i = 0; strlen(story) < length; i++) {
+        ck_assert_int_lt(i, 1000);
+        answer(word_id, false);
+        srv_loop_step(loop, 10);
+    }
+}
+
+static uint64_t figure(const _Atomic uint64_t *figure) { return atomic_load(figure); }
+
+START_TEST(whoever_begins_behind_a_purge_loads_the_snapshot)
+{
+    const wire_record third = {.kind = WIRE_RECORD_COMMIT, .id = {8, 3}, .base = {8, 2}},
+                      fourth = {.kind = WIRE_RECORD_COMMIT, .id = {8, 4}, .base = {8, 3}},
+                      fifth = {.kind = WIRE_RECORD_COMMIT, .id = {8, 5}, .base = {8, 4}};
+    the_log.seq = 40; /* the first two records, and others, were purged */
+    show_foreign("s", third);
+    show_foreign("s", fourth);
+    ck_assert_str_eq(story, "");
+    show_whole("s", word_id, third.id, 41);
+    ck_assert_uint_eq(the_log.gets, 1);
+    ck_assert_str_eq(the_log.key, "0000000000000008-100.0.0");
+    show_foreign("s", fifth);
+    the_log.calls.caught_up(the_log.calls.context);
+    ck_assert_str_eq(story, "");
+    answer(word_id, true);
+    ck_assert_str_eq(story, "snapshot 100; ");
+    srv_shared_applied(journal, obb_str_of("s"));
+    ck_assert_str_eq(story, "snapshot 100; foreign 4; ");
+    srv_shared_applied(journal, obb_str_of("s"));
+    srv_shared_applied(journal, obb_str_of("s"));
+    ck_assert_str_eq(story, "snapshot 100; foreign 4; told of 100; foreign 5; caught up; ");
+    append("s", WIRE_RECORD_COMMIT, 6, fifth.id, 0);
+    show(0);
+    ck_assert_ptr_nonnull(strstr(story, "good 6; "));
+    ck_assert_uint_eq(the_log.rewinds, 0);
+    ck_assert_uint_eq(figure(&srv_journal_figures(journal)->loads), 1);
+    ck_assert_uint_eq(figure(&srv_journal_figures(journal)->differed), 0);
+}
+END_TEST
+
+START_TEST(a_snapshot_that_is_damaged_is_passed_over)
+{
+    const wire_record third = {.kind = WIRE_RECORD_COMMIT, .id = {8, 3}, .base = {8, 2}},
+                      fourth = {.kind = WIRE_RECORD_COMMIT, .id = {8, 4}, .base = {8, 3}};
+    the_log.seq = 40;
+    show_foreign("s", third);
+    show_whole("s", word_id, third.id, 41);
+    answer(word_id, true);
+    srv_shared_refused(journal, obb_str_of("s"), "it is damaged");
+    ck_assert_str_eq(story, "snapshot 100; warning; ");
+    show_foreign("s", fourth);
+    show_whole("s", (wire_record_id){9, 200}, fourth.id, 43); /* another one is there */
+    ck_assert_str_eq(the_log.key, "0000000000000009-200.0.0");
+    answer((wire_record_id){9, 200}, true);
+    srv_shared_applied(journal, obb_str_of("s"));
+    ck_assert_str_eq(story, "snapshot 100; warning; snapshot 200; told of 200; ");
+    ck_assert_uint_eq(figure(&srv_journal_figures(journal)->passed_over), 1);
+    the_log.calls.caught_up(the_log.calls.context);
+    ck_assert_ptr_nonnull(strstr(story, "caught up; "));
+}
+END_TEST
+
+START_TEST(without_a_snapshot_that_can_be_loaded_nothing_is_served)
+{
+    const wire_record third = {.kind = WIRE_RECORD_COMMIT, .id = {8, 3}, .base = {8, 2}};
+    the_log.seq = 40;
+    show_foreign("s", third);
+    show_whole("s", word_id, third.id, 41);
+    the_log.calls.caught_up(the_log.calls.context);
+    miss_until(strlen("warning; lost; "));
+    ck_assert_ptr_eq(strstr(story, "warning; lost; no snapshot"), story);
+}
+END_TEST
+
+START_TEST(records_that_never_counted_need_no_snapshot)
+{
+    const wire_record third = {.kind = WIRE_RECORD_COMMIT, .id = {8, 3}, .base = {8, 2}},
+                      made = {.kind = WIRE_RECORD_MADE, .id = {8, 4}};
+    show_foreign("s", third);
+    show_foreign("s", made);
+    ck_assert_str_eq(story, "");
+    the_log.calls.caught_up(the_log.calls.context);
+    run_until(0, 1);
+    ck_assert_str_eq(story, "foreign 4; ");
+    srv_shared_applied(journal, obb_str_of("s"));
+    ck_assert_str_eq(story, "foreign 4; caught up; ");
+    ck_assert_uint_eq(figure(&srv_journal_figures(journal)->voided), 1);
+}
+END_TEST
+
+/* A record came in parts, which were removed while this process was on its way to them. */
+START_TEST(parts_that_are_gone_are_in_a_snapshot)
+{
+    const wire_record made = {.kind = WIRE_RECORD_MADE, .id = {8, 1}, .in_parts = true},
+                      next = {.kind = WIRE_RECORD_COMMIT, .id = {8, 2}, .base = {8, 1}};
+    show_foreign("s", made);
+    ck_assert_str_eq(the_log.key, "0000000000000008-1.0.0");
+    show_foreign("s", next);
+    show_whole("s", word_id, made.id, 1);
+    for (int i = 0; strcmp(the_log.key, "0000000000000008-100.0.0") != 0; i++) {
+        ck_assert_int_lt(i, 10000);
+        answer(made.id, false);
+        srv_loop_step(loop, 10);
+    }
+    ck_assert_str_eq(story, "");
+    answer(word_id, true);
+    srv_shared_applied(journal, obb_str_of("s"));
+    srv_shared_applied(journal, obb_str_of("s"));
+    ck_assert_str_eq(story, "snapshot 100; foreign 2; told of 100; ");
+}
+END_TEST
+
+START_TEST(whoever_has_not_read_what_was_purged_loads_the_scene_again)
+{
+    const wire_record made = {.kind = WIRE_RECORD_MADE, .id = {8, 1}},
+                      third = {.kind = WIRE_RECORD_COMMIT, .id = {8, 3}, .base = {8, 2}},
+                      fourth = {.kind = WIRE_RECORD_COMMIT, .id = {8, 4}, .base = {8, 3}},
+                      other = {.kind = WIRE_RECORD_MADE, .id = {9, 1}};
+    the_log.calls.caught_up(the_log.calls.context);
+    show_foreign("s", made);
+    srv_shared_applied(journal, obb_str_of("s"));
+    story[0] = '\0';
+    append("s", WIRE_RECORD_COMMIT, 1, made.id, 0); /* never counts */
+    the_log.seq = 40;
+    show_foreign("s", third);
+    show_foreign("t", other);
+    srv_shared_applied(journal, obb_str_of("t"));
+    show_foreign("s", fourth);
+    ck_assert_str_eq(story, "foreign 1; ");
+    show_whole("s", word_id, third.id, 41);
+    ck_assert_str_eq(story, "foreign 1; again; ");
+    answer(word_id, true);
+    ck_assert_str_eq(story, "foreign 1; again; snapshot 100; superseded 1; ");
+    srv_shared_applied(journal, obb_str_of("s"));
+    ck_assert(the_log.rewinds == 1 && the_log.rewound == 41);
+    the_log.seq = 40; /* all is delivered again */
+    show_foreign("s", third);
+    show_foreign("t", other);
+    show_foreign("s", fourth);
+    ck_assert_str_eq(story, "foreign 1; again; snapshot 100; superseded 1; foreign 4; ");
+    srv_shared_applied(journal, obb_str_of("s"));
+    show_whole("s", word_id, third.id, 41);
+    ck_assert_ptr_nonnull(strstr(story, "foreign 4; told of 100; "));
+    ck_assert_uint_eq(figure(&srv_journal_figures(journal)->differed), 1);
+    append("s", WIRE_RECORD_COMMIT, 2, fourth.id, 0);
+    show(the_log.count - 1);
+    ck_assert_ptr_nonnull(strstr(story, "good 2; "));
+}
+END_TEST
+
+START_TEST(a_snapshot_that_is_refused_leaves_the_scene_as_it_was)
+{
+    const wire_record made = {.kind = WIRE_RECORD_MADE, .id = {8, 1}},
+                      next = {.kind = WIRE_RECORD_COMMIT, .id = {8, 2}, .base = {8, 1}};
+    the_log.calls.caught_up(the_log.calls.context);
+    show_foreign("s", made);
+    srv_shared_applied(journal, obb_str_of("s"));
+    show_whole("s", word_id, (wire_record_id){9, 9}, 1000); /* of a record that nobody wrote */
+    answer(word_id, true);
+    srv_shared_refused(journal, obb_str_of("s"), "it is another one");
+    show_foreign("s", next);
+    ck_assert_ptr_nonnull(strstr(story, "again; snapshot 100; warning; foreign 2; "));
+    srv_shared_applied(journal, obb_str_of("s"));
+}
+END_TEST
+
+/* The journal's own snapshot: a while later it purges what that holds. */
+START_TEST(what_a_snapshot_holds_is_purged_later)
+{
+    append("s", WIRE_RECORD_MADE, 1, none, 0);
+    append("s", WIRE_RECORD_COMMIT, 2, mine(1), 0);
+    acknowledge(0, true);
+    show(0);
+    show(1);
+    show_whole("s", mine(50), mine(1), 1); /* none is older */
+    for (int i = 0; the_log.purges == 0; i++) {
+        ck_assert_int_lt(i, 1000);
+        srv_loop_step(loop, 10);
+    }
+    ck_assert_uint_eq(the_log.purged_below, 1);
+    the_log.calls.appended(the_log.calls.context, the_log.purge_tag, true);
+    ck_assert_uint_eq(the_log.drops, 0);
+    show_whole("s", mine(60), mine(2), 2);
+    for (int i = 0; the_log.purges < 3; i++) { /* asked for again if nothing is heard */
+        ck_assert_int_lt(i, 1000);
+        srv_loop_step(loop, 10);
+    }
+    ck_assert_str_eq(the_log.purged, "s");
+    ck_assert_uint_eq(the_log.purged_below, 2);
+    the_log.calls.appended(the_log.calls.context, the_log.purge_tag, false);
+    for (int i = 0; the_log.purges < 4; i++) {
+        ck_assert_int_lt(i, 1000);
+        srv_loop_step(loop, 10);
+    }
+    ck_assert_uint_eq(figure(&srv_journal_figures(journal)->purges), 1);
+    the_log.calls.appended(the_log.calls.context, the_log.purge_tag, true);
+    ck_assert_uint_eq(figure(&srv_journal_figures(journal)->purges), 2);
+    ck_assert_uint_eq(the_log.drops, 1); /* the snapshot before */
+    ck_assert_str_eq(the_log.key, "0000000000000007-50");
+    the_log.calls.appended(the_log.calls.context, the_log.tag, true);
+    ck_assert_uint_eq(figure(&srv_journal_figures(journal)->snapshots), 2);
+    ck_assert_ptr_null(strstr(story, "told of"));
+}
+END_TEST
+
+START_TEST(a_scene_that_ended_is_purged_once_its_end_is_forgotten)
+{
+    append("s", WIRE_RECORD_MADE, 1, none, 0);
+    show(0);
+    show_whole("s", word_id, mine(1), 1);
+    append("s", WIRE_RECORD_GONE, 2, mine(1), 0);
+    show(1);
+    srv_loop_step(loop, 20);
+    ck_assert_uint_eq(the_log.purges, 0);
+    the_log.seq += SRV_CHAIN_WINDOW;
+    const wire_record made = {.kind = WIRE_RECORD_MADE, .id = {8, 1}, .seen = the_log.seq};
+    show_foreign("t", made);
+    srv_shared_applied(journal, obb_str_of("t"));
+    for (int i = 0; the_log.purges == 0; i++) {
+        ck_assert_int_lt(i, 10000);
+        srv_loop_step(loop, 10);
+    }
+    ck_assert_str_eq(the_log.purged, "s");
+    ck_assert_uint_eq(the_log.purged_below, the_log.seq); /* the last message stays */
+    the_log.calls.appended(the_log.calls.context, the_log.purge_tag, true);
+    ck_assert_str_eq(the_log.key, "0000000000000008-100");
+    the_log.calls.appended(the_log.calls.context, the_log.tag, true);
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("shared");
@@ -516,6 +841,15 @@ int main(void)
     tcase_add_test(tc, scenes_that_ended_are_forgotten_after_a_while);
     tcase_add_test(tc, what_comes_too_late_begins_again);
     tcase_add_test(tc, a_damaged_record_ends_the_following);
+    tcase_add_test(tc, whoever_begins_behind_a_purge_loads_the_snapshot);
+    tcase_add_test(tc, a_snapshot_that_is_damaged_is_passed_over);
+    tcase_add_test(tc, without_a_snapshot_that_can_be_loaded_nothing_is_served);
+    tcase_add_test(tc, records_that_never_counted_need_no_snapshot);
+    tcase_add_test(tc, parts_that_are_gone_are_in_a_snapshot);
+    tcase_add_test(tc, whoever_has_not_read_what_was_purged_loads_the_scene_again);
+    tcase_add_test(tc, a_snapshot_that_is_refused_leaves_the_scene_as_it_was);
+    tcase_add_test(tc, what_a_snapshot_holds_is_purged_later);
+    tcase_add_test(tc, a_scene_that_ended_is_purged_once_its_end_is_forgotten);
     suite_add_tcase(suite, tc);
     return test_main(suite);
 }

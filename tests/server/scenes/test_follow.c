@@ -1,4 +1,5 @@
 /* Several services over one log in memory: each writes, and follows the others. */
+#include "server/scenes/durable.h"
 #include "server/scenes/follow.h"
 
 #include "tests/support/test.h"
@@ -6,7 +7,16 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { NODES = 3, SCENES = 3, SLOTS = 8, LARGE = 400, FLIGHTS = 64 };
+enum {
+    NODES = 3,
+    SCENES = 3,
+    SLOTS = 8,
+    LARGE = 400,
+    FLIGHTS = 64,
+    CALLS = 64,
+    KEPT = 4000,
+    WRITERS = 400 /* most nodes that were ever begun */
+};
 
 static test_rng rng;
 static struct srv_loop *loop;
@@ -18,6 +28,7 @@ struct message {
     char name[16];
     char *bytes;
     size_t length;
+    bool is_purged;
 };
 
 static struct {
@@ -40,6 +51,71 @@ static void reach_log(const struct message *m)
     memcpy(copy->bytes, m->bytes, m->length);
 }
 
+/* ---- Pieces beside the log ------------------------------------------------------------------- */
+
+static bool with_snapshots; /* else nodes write none, and live as long as the log */
+
+static struct {
+    struct kept {
+        char key[96];
+        char *bytes; /* owned */
+        size_t length;
+    } kept[KEPT];
+    size_t count, purges, missed;
+} beside;
+
+/* What a node asks of the store beside the log, or the removal of messages. */
+struct call {
+    enum { PUT, GET, DROP, PURGE } kind;
+    char key[96]; /* or the name of a scene */
+    char *bytes;  /* owned; of PUT */
+    size_t length;
+    uint64_t tag, seq;
+};
+
+static struct kept *find_kept(const char *key)
+{
+    for (size_t i = 0; i < beside.count; i++)
+        if (strcmp(beside.kept[i].key, key) == 0)
+            return &beside.kept[i];
+    return NULL;
+}
+
+static void keep(struct call *call)
+{
+    struct kept *kept = find_kept(call->key);
+    if (kept == NULL) {
+        ck_assert_uint_lt(beside.count, KEPT);
+        kept = &beside.kept[beside.count++];
+        memcpy(kept->key, call->key, sizeof kept->key);
+        kept->bytes = NULL;
+    }
+    free(kept->bytes);
+    kept->bytes = call->bytes;
+    kept->length = call->length;
+    call->bytes = NULL;
+}
+
+static void drop_kept(const char *set)
+{
+    const size_t length = strlen(set);
+    for (size_t i = beside.count; i-- > 0;)
+        if (strncmp(beside.kept[i].key, set, length) == 0 && beside.kept[i].key[length] == '.') {
+            free(beside.kept[i].bytes);
+            beside.kept[i] = beside.kept[--beside.count];
+        }
+}
+
+static void purge_log(const char *name, uint64_t seq)
+{
+    ck_assert_uint_le(seq, the_log.count); /* the last message stays */
+    for (size_t i = 0; i + 1 < seq; i++)
+        if (strcmp(the_log.messages[i].name, name) == 0) {
+            beside.purges += !the_log.messages[i].is_purged;
+            the_log.messages[i].is_purged = true;
+        }
+}
+
 /* ---- Nodes ----------------------------------------------------------------------------------- */
 
 struct flight {
@@ -56,6 +132,12 @@ static struct node {
     struct flight flights[FLIGHTS];
     size_t flying, at;
     bool away, began;
+    struct call asked[CALLS];
+    size_t asking;
+    size_t end; /* of the log when the node began */
+    bool told_end;
+    bool retires;  /* it takes no op any more */
+    bool is_stuck; /* until a message is purged that it has not read */
 
     struct obb_store *store;
     struct srv_drain drain;
@@ -91,6 +173,77 @@ static bool stream_append(struct srv_stream *stream, obb_str name, uint64_t tag,
     return true;
 }
 
+static bool ask(struct srv_stream *stream, struct call call, obb_str key)
+{
+    struct node *n = node_of(stream);
+    if (n->away || n->asking == CALLS) {
+        free(call.bytes);
+        return false;
+    }
+    (void)snprintf(call.key, sizeof call.key, "%.*s", (int)key.length, key.bytes);
+    n->asked[n->asking++] = call;
+    return true;
+}
+
+static bool stream_put(struct srv_stream *stream, obb_str key, uint64_t tag, obb_str bytes)
+{
+    char *copy = malloc(bytes.length);
+    ck_assert_ptr_nonnull(copy);
+    memcpy(copy, bytes.bytes, bytes.length);
+    return ask(stream,
+               (struct call){.kind = PUT, .bytes = copy, .length = bytes.length, .tag = tag}, key);
+}
+
+static bool stream_get(struct srv_stream *stream, obb_str key, uint64_t tag)
+{
+    return ask(stream, (struct call){.kind = GET, .tag = tag}, key);
+}
+
+static bool stream_drop(struct srv_stream *stream, obb_str set, uint64_t tag)
+{
+    return ask(stream, (struct call){.kind = DROP, .tag = tag}, set);
+}
+
+static bool stream_purge(struct srv_stream *stream, obb_str name, uint64_t seq, uint64_t tag)
+{
+    return ask(stream, (struct call){.kind = PURGE, .tag = tag, .seq = seq}, name);
+}
+
+static void stream_rewind(struct srv_stream *stream, uint64_t seq)
+{
+    ck_assert_uint_le(seq, node_of(stream)->at);
+    node_of(stream)->at = (size_t)seq - 1;
+}
+
+/* Does something that a node has asked for. The node hears of it, or not. */
+static void answer_call(struct node *n)
+{
+    if (n->asking == 0)
+        return;
+    const size_t i = test_below(&rng, n->asking), fate = test_below(&rng, 30);
+    struct call call = n->asked[i];
+    n->asked[i] = n->asked[--n->asking];
+    if (call.kind == GET) {
+        const struct kept *kept = find_kept(call.key);
+        beside.missed += kept == NULL;
+        if (kept == NULL || fate == 0)
+            n->calls.got(n->calls.context, call.tag, SRV_STREAM_MISSING, obb_str_of(""));
+        else
+            n->calls.got(n->calls.context, call.tag, SRV_STREAM_FOUND,
+                         (obb_str){.bytes = kept->bytes, .length = kept->length});
+        return;
+    }
+    if (fate > 0 && call.kind == PUT)
+        keep(&call);
+    else if (fate > 0 && call.kind == DROP)
+        drop_kept(call.key);
+    else if (fate > 0 && call.kind == PURGE)
+        purge_log(call.key, call.seq);
+    free(call.bytes);
+    if (fate > 1)
+        n->calls.appended(n->calls.context, call.tag, fate > 2);
+}
+
 static void stream_resume(struct srv_stream *stream) { (void)stream; }
 
 static bool stream_connected(struct srv_stream *stream) { return !node_of(stream)->away; }
@@ -100,6 +253,8 @@ static void stream_close(struct srv_stream *stream)
     struct node *n = node_of(stream);
     while (n->flying > 0)
         free(n->flights[--n->flying].message.bytes);
+    while (n->asking > 0)
+        free(n->asked[--n->asking].bytes);
 }
 
 /* Something happens to a message under way: it reaches the log or not, its sender hears or not. */
@@ -128,6 +283,12 @@ static void move_flight(struct node *n)
 
 static void deliver(struct node *n)
 {
+    while (n->at < the_log.count && the_log.messages[n->at].is_purged)
+        n->at++;
+    if (n->at >= n->end && !n->told_end) {
+        n->told_end = true;
+        n->calls.caught_up(n->calls.context);
+    }
     if (n->at == the_log.count || !n->calls.wants(n->calls.context))
         return;
     const struct message m = the_log.messages[n->at++];
@@ -163,13 +324,44 @@ static void on_remove(void *context, const srv_op *op, struct obb_scene *scene)
     ((struct node *)context)->removals++;
 }
 
+static wire_record_id new_id(void *context)
+{
+    return srv_tails_new_id(&((struct node *)context)->writer.tails);
+}
+
+static void on_snapshot(void *context, obb_str name, const wire_record *record)
+{
+    struct node *n = context;
+    const struct obb_scene *scene = obb_store_find(n->store, name);
+    struct srv_tail *tail = scene != NULL ? srv_tail_of(scene) : NULL;
+    if (tail != NULL)
+        srv_snapshot_told(&n->snapshots, srv_tail_journaled(tail), record->base_id);
+}
+
+/* No snapshot may be damaged; one that was removed meanwhile is passed over. */
+static void on_warning(void *context, obb_str name, bool again, const char *why)
+{
+    (void)context;
+    ck_assert_msg(again || strstr(why, "are not there") != NULL, "%.*s: %s", (int)name.length,
+                  name.bytes, why);
+}
+
+static uint64_t writers[WRITERS]; /* of all nodes that were ever begun */
+static size_t writer_count;
+
 static void begin_node(struct node *n)
 {
     *n = (struct node){.stream = {.begin = stream_begin,
                                   .append = stream_append,
                                   .resume = stream_resume,
+                                  .put = stream_put,
+                                  .get = stream_get,
+                                  .drop = stream_drop,
+                                  .purge = stream_purge,
+                                  .rewind = stream_rewind,
                                   .connected = stream_connected,
-                                  .close = stream_close}};
+                                  .close = stream_close},
+                       .end = the_log.count};
     ck_assert_int_eq(obb_store_create(SCENES, 100000, NULL, &n->store), OBB_OK);
     n->locks = (struct srv_locks){.pool = pool, .drain = &n->drain};
     n->writer = (struct srv_writer){
@@ -182,7 +374,11 @@ static void begin_node(struct node *n)
                                         .budget = &budget,
                                         .patience_ms = 5,
                                         .message_bytes = 4000, /* large ops go in slices */
+                                        .writer = test_random(&rng),
+                                        .keep_ms = 3,
                                         .foreign = foreign,
+                                        .snapshot = on_snapshot,
+                                        .warn = on_warning,
                                         .caught_up = on_caught_up,
                                         .lost = on_lost,
                                         .context = n};
@@ -192,12 +388,17 @@ static void begin_node(struct node *n)
                                           .pool = pool,
                                           .locks = &n->locks,
                                           .drain = &n->drain,
-                                          .stopped = true};
+                                          .remember = srv_durable_remember,
+                                          .new_id = new_id,
+                                          .context = n,
+                                          .least = with_snapshots ? 20000 : UINT64_MAX};
+    ck_assert_uint_lt(writer_count, WRITERS);
+    writers[writer_count++] = options.writer;
     n->writer.tails = (struct srv_tails){.journal = n->journal,
                                          .snapshots = &n->snapshots,
                                          .locks = &n->locks,
                                          .drain = &n->drain,
-                                         .writer = test_random(&rng)};
+                                         .writer = options.writer};
     srv_writer_listen(
         &n->writer,
         (srv_write_listener){.on_commit = on_commit, .on_remove = on_remove, .context = n});
@@ -206,8 +407,13 @@ static void begin_node(struct node *n)
 static void end_node(struct node *n)
 {
     srv_follower_stop(&n->follower);
-    while (!srv_drain_empty(&n->drain))
-        srv_loop_step(loop, 10);
+    srv_snapshots_stop(&n->snapshots);
+    n->away = false;
+    while (!srv_drain_empty(&n->drain)) {
+        answer_call(n);
+        move_flight(n);
+        srv_loop_step(loop, 1);
+    }
     srv_journal_destroy(n->journal);
     srv_follower_fini(&n->follower);
     srv_writer_fini(&n->writer);
@@ -370,7 +576,7 @@ static struct model {
     uint64_t epoch;
 } model[SCENES];
 
-static size_t model_at, model_counts, model_void;
+static size_t model_at, model_counts, model_void, model_whole;
 static unsigned char *counted; /* owned: of each op with an id: how often it counts */
 static uint64_t *counted_revision;
 
@@ -379,7 +585,7 @@ static struct assembled {
     wire_record_id id;
     uint64_t slices;
     struct wire_buf bytes;
-} assembled[SCENES][NODES];
+} assembled[SCENES][WRITERS];
 
 static void read_record(size_t s, obb_str bytes);
 
@@ -389,8 +595,8 @@ static void read_slice(size_t s, obb_str bytes)
     wire_slice slice;
     ck_assert_int_eq(wire_slice_read(bytes, &slice), OBB_OK);
     size_t n = 0;
-    while (nodes[n].writer.tails.writer != slice.id.writer)
-        ck_assert_uint_lt(++n, NODES);
+    while (writers[n] != slice.id.writer)
+        ck_assert_uint_lt(++n, writer_count);
     struct assembled *a = &assembled[s][n];
     if (slice.base.writer != model[s].newest.writer ||
         slice.base.counter != model[s].newest.counter ||
@@ -419,6 +625,11 @@ static void read_record(size_t s, obb_str bytes)
     wire_record record;
     ck_assert_int_eq(wire_record_read(bytes, &arena, &record), OBB_OK);
     struct model *m = &model[s];
+    if (record.kind == WIRE_RECORD_WHOLE) {
+        model_whole++;
+        obb_arena_fini(&arena);
+        return;
+    }
     const bool counts_here = record.base.writer == m->newest.writer &&
                              record.base.counter == m->newest.counter &&
                              (record.kind == WIRE_RECORD_MADE) == (m->scene == NULL);
@@ -489,6 +700,12 @@ static void pump(void)
     if (test_below(&rng, 2) == 0)
         move_flight(n);
     for (size_t i = test_below(&rng, 6); i > 0; i--)
+        answer_call(n);
+    if (n->is_stuck) {
+        srv_loop_step(loop, 0);
+        return;
+    }
+    for (size_t i = test_below(&rng, 6); i > 0; i--)
         deliver(n);
     n->calls.rest(n->calls.context);
     srv_loop_step(loop, 0);
@@ -507,27 +724,60 @@ static bool has_followed(const struct node *n)
     return srv_drain_empty(&n->drain);
 }
 
+static bool is_equal(const struct node *n, size_t s)
+{
+    struct obb_scene *scene = obb_store_find(n->store, obb_str_of(scene_names[s]));
+    if (scene == NULL || model[s].scene == NULL)
+        return scene == NULL && model[s].scene == NULL;
+    return obb_scene_epoch(scene) == model[s].epoch &&
+           obb_scene_hash(scene) == obb_scene_hash(model[s].scene);
+}
+
+/* A node that differs goes on to load what it lacks. */
+static bool all_equal(void)
+{
+    for (size_t i = 0; i < NODES; i++)
+        for (size_t s = 0; s < SCENES; s++)
+            if (!is_equal(&nodes[i], s))
+                return false;
+    return true;
+}
+
+static bool lacks_purged(const struct node *n)
+{
+    for (size_t i = n->at; i < the_log.count; i++)
+        if (the_log.messages[i].is_purged)
+            return true;
+    return false;
+}
+
 /* Lets everybody come to rest, and compares all with the log. A node judges a part of what it was
  * sent in each turn of the loop. */
 static void compare(void)
 {
+    int steps = 0;
     for (bool rest = false; !rest;) {
         rest = !any_busy();
         for (size_t i = 0; i < NODES; i++) {
-            nodes[i].away = false;
+            nodes[i].away = nodes[i].is_stuck = false;
             while (nodes[i].flying > 0)
                 move_flight(&nodes[i]);
-            while (nodes[i].at < the_log.count)
+            while (nodes[i].asking > 0)
+                answer_call(&nodes[i]);
+            do
                 deliver(&nodes[i]);
+            while (nodes[i].at < the_log.count);
             nodes[i].calls.rest(nodes[i].calls.context);
             srv_loop_step(loop, rest ? 0 : 1);
         }
+        ck_assert(!with_snapshots || ++steps < 20000);
         if (!rest)
             continue;
         read_log();
         for (size_t i = 0; i < NODES; i++)
             rest = rest && nodes[i].at == the_log.count && nodes[i].flying == 0 &&
-                   has_followed(&nodes[i]);
+                   nodes[i].asking == 0 && nodes[i].caught_up && has_followed(&nodes[i]);
+        rest = rest && (!with_snapshots || all_equal());
     }
     for (size_t i = 0; i < NODES; i++)
         for (size_t s = 0; s < SCENES; s++) {
@@ -553,7 +803,8 @@ static void begin_all(uint64_t seed)
     rng = (test_rng){seed};
     ck_assert(srv_loop_create(&loop));
     ck_assert(srv_pool_create(loop, 2, 64, NULL, &pool));
-    the_log.count = model_at = op_count = 0;
+    the_log.count = model_at = op_count = writer_count = 0;
+    beside.count = beside.purges = beside.missed = 0;
     for (size_t i = 0; i < LARGE; i++)
         (void)snprintf(box_names[i], sizeof box_names[i], "b%zu", i);
     for (size_t i = 0; i < SLOTS; i++)
@@ -577,11 +828,13 @@ static void end_all(void)
     for (size_t s = 0; s < SCENES; s++) {
         obb_scene_destroy(model[s].scene);
         model[s] = (struct model){.scene = NULL};
-        for (size_t i = 0; i < NODES; i++) {
+        for (size_t i = 0; i < WRITERS; i++) {
             wire_buf_fini(&assembled[s][i].bytes);
             assembled[s][i] = (struct assembled){.slices = 0};
         }
     }
+    while (beside.count > 0)
+        free(beside.kept[--beside.count].bytes);
     for (size_t i = 0; i < the_log.count; i++)
         free(the_log.messages[i].bytes);
     free(the_log.messages);
@@ -649,8 +902,104 @@ static void run_services(uint64_t seed)
 
 START_TEST(all_services_come_to_what_the_log_says)
 {
+    with_snapshots = false;
     for (uint64_t seed = 1; seed <= test_effort(2); seed++)
         run_services(seed);
+}
+END_TEST
+
+static struct figures {
+    size_t restarts;
+    uint64_t loads, differed, snapshots, passed_over;
+} figures;
+
+static void add_figures(const struct node *n)
+{
+    const struct srv_journal_figures *f = srv_journal_figures(n->journal);
+    figures.loads += atomic_load(&f->loads);
+    figures.differed += atomic_load(&f->differed);
+    figures.snapshots += atomic_load(&f->snapshots);
+    figures.passed_over += atomic_load(&f->passed_over);
+}
+
+static struct figures figures_so_far(void)
+{
+    const struct figures before = figures;
+    for (size_t i = 0; i < NODES; i++)
+        add_figures(&nodes[i]);
+    const struct figures sum = figures;
+    figures = before;
+    return sum;
+}
+
+static bool is_idle(const struct node *n)
+{
+    for (size_t i = 0; i < SLOTS; i++)
+        if (slots[i].busy && slots[i].node == n)
+            return false;
+    return true;
+}
+
+/* Ends a node that takes no op any more, and begins another one in its place. */
+static void restart(struct node *n)
+{
+    n->retires = true;
+    if (!is_idle(n))
+        return;
+    add_figures(n);
+    end_node(n);
+    begin_node(n);
+    figures.restarts++;
+}
+
+static bool enough_snapshots(void)
+{
+    const struct figures f = figures_so_far();
+    return f.restarts >= 5 && f.loads >= 15 && f.snapshots >= 25 && beside.purges >= 300 &&
+           counts.removed >= 2;
+}
+
+static void run_with_snapshots(uint64_t seed)
+{
+    begin_all(seed);
+    counts = (struct counts){0};
+    figures = (struct figures){0};
+    model_whole = 0;
+    while (!enough_snapshots()) {
+        struct slot *slot = &slots[test_below(&rng, SLOTS)];
+        struct node *n = &nodes[test_below(&rng, NODES)];
+        if (!slot->busy && n->caught_up && !n->retires && !n->is_stuck)
+            start_op(slot, n);
+        n = &nodes[test_below(&rng, NODES)];
+        if (n->retires || (n->caught_up && !n->is_stuck && test_below(&rng, 5000) == 0))
+            restart(n);
+        if (test_below(&rng, 10000) == 0)
+            nodes[0].is_stuck = nodes[0].caught_up && !nodes[0].retires;
+        if (nodes[0].is_stuck && lacks_purged(&nodes[0]))
+            nodes[0].is_stuck = false;
+        pump();
+        if (test_below(&rng, 30000) == 0)
+            compare();
+    }
+    compare();
+    const struct figures f = figures_so_far();
+    printf("%zu ops: %zu good, %zu scenes made, %zu removed; %zu messages, %zu of them purged; "
+           "%llu snapshots, %llu loaded, %llu times because messages were purged, %llu passed "
+           "over; %zu nodes, %zu pieces left\n",
+           op_count, counts.good, counts.made, counts.removed, the_log.count, beside.purges,
+           (unsigned long long)f.snapshots, (unsigned long long)f.loads,
+           (unsigned long long)f.differed, (unsigned long long)f.passed_over, writer_count,
+           beside.count);
+    end_all();
+}
+
+/* Nodes write snapshots, purge what they hold, end, and begin from them; some are so slow that what
+ * they have not read is purged. */
+START_TEST(services_that_begin_late_or_lag_come_to_what_the_log_says)
+{
+    with_snapshots = true;
+    for (uint64_t seed = 1; seed <= test_effort(1); seed++)
+        run_with_snapshots(seed);
 }
 END_TEST
 
@@ -660,6 +1009,7 @@ int main(void)
     TCase *tc = tcase_create("follow");
     tcase_set_timeout(tc, test_patience(60));
     tcase_add_test(tc, all_services_come_to_what_the_log_says);
+    tcase_add_test(tc, services_that_begin_late_or_lag_come_to_what_the_log_says);
     suite_add_tcase(suite, tc);
     return test_main(suite);
 }
