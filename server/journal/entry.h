@@ -12,7 +12,8 @@ typedef enum srv_journal_status {
     SRV_JOURNAL_OK,
     SRV_JOURNAL_FULL,   /* the disk has no room */
     SRV_JOURNAL_FAILED, /* the back end, or memory, failed */
-    /* Nobody knows whether the entry is in the log, and nobody waits any longer. */
+    /* Nobody knows whether the entry is in the log, and nobody waits any longer: the service ends,
+     * or what the log said about it was purged before this process came to it. */
     SRV_JOURNAL_UNKNOWN,
     /* A record of another process came first: what the entry says must begin again behind that. */
     SRV_JOURNAL_SUPERSEDED
@@ -80,6 +81,7 @@ struct srv_entry {
     struct srv_strand *strand;
     size_t slices; /* that were sent */
     bool sent;
+    bool may_count;         /* all of it was sent at least once */
     uint64_t tag, moved_ms; /* of a piece: its slice that is under way */
     uint64_t heard_ms;      /* likewise: when the slice before was kept */
 };

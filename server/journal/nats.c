@@ -28,7 +28,8 @@ static const char stream_name[] = "OBBD", subjects[] = "obbd.commit.*", prefix[]
 struct arrival {
     struct arrival *next;
     enum { APPENDED, GOT, DELIVERED, CAUGHT_UP } kind;
-    uint64_t tag; /* of APPENDED and GOT; of DELIVERED: its place in the log */
+    uint64_t tag;  /* of APPENDED and GOT; of DELIVERED: its place in the log */
+    uint64_t left; /* of DELIVERED: messages behind it */
     bool known;
     srv_stream_found found;
     natsMsg *message; /* owned; of DELIVERED and GOT */
@@ -206,7 +207,7 @@ static void tell(struct nats *s, const struct arrival *a)
         size_t length;
         if (read_token(s->n.natsMsg_GetSubject(a->message) + strlen(prefix), name, &length))
             s->calls.delivered(
-                s->calls.context, (obb_str){.bytes = name, .length = length}, a->tag,
+                s->calls.context, (obb_str){.bytes = name, .length = length}, a->tag, a->left,
                 (obb_str){.bytes = s->n.natsMsg_GetData(a->message), .length = bytes_of(s, a)});
     }
 }
@@ -304,14 +305,15 @@ static void on_message(natsConnection *connection, natsSubscription *subscriptio
         s->n.natsMsg_Destroy(message);
         return;
     }
-    const uint64_t seq = about->Sequence.Stream;
+    const uint64_t seq = about->Sequence.Stream, left = about->NumPending;
     s->n.jsMsgMetaData_Destroy(about);
     (void)pthread_mutex_lock(&s->lock);
     while (s->arrived_bytes > QUEUE_BYTES && !s->stop && r->number == s->reading)
         (void)pthread_cond_wait(&s->room, &s->lock);
     bool taken = false;
     if (seq > s->read && !s->stop && r->number == s->reading) {
-        taken = hand_over(s, (struct arrival){.kind = DELIVERED, .tag = seq, .message = message});
+        taken = hand_over(
+            s, (struct arrival){.kind = DELIVERED, .tag = seq, .left = left, .message = message});
         if (taken) {
             s->read = seq;
             s->arrived_bytes += (size_t)s->n.natsMsg_GetDataLength(message);

@@ -243,10 +243,10 @@ void srv_pieces_got(struct srv_pieces *all, uint64_t tag, srv_stream_found found
     if (f == NULL)
         return; /* given up, or asked for again */
     f->tag = 0;
-    if (!f->is_missing)
+    if (f->misses == 0)
         f->missing_ms = now_ms;
-    f->is_missing = found == SRV_STREAM_MISSING;
-    const bool is_gone = f->is_missing && now_ms - f->missing_ms >= patience_of(f);
+    f->misses = found == SRV_STREAM_MISSING ? f->misses + 1 : 0;
+    const bool is_gone = f->misses >= SRV_PIECES_MISSES && now_ms - f->missing_ms >= patience_of(f);
     if (found != SRV_STREAM_FOUND && !is_gone)
         return; /* a server that lags may not have it yet: the next look asks again */
     if (is_gone || !take(f, bytes))

@@ -32,10 +32,14 @@ struct srv_fetch {
     uint64_t slice;                /* the next one, of the piece behind the last whole one */
     uint64_t tag;                  /* of what is asked for; 0: nothing */
     uint64_t asked_ms, missing_ms; /* missing_ms: when a server first said that it is not there */
-    bool is_missing, under_way;
+    size_t misses;                 /* servers that said so, one after the other */
+    bool under_way;
 };
 
-enum { SRV_PIECES_PATIENCE_MS = 30000 };
+enum {
+    SRV_PIECES_PATIENCE_MS = 30000,
+    SRV_PIECES_MISSES = 5 /* answers, before a piece is gone: also if they come slowly */
+};
 
 /* Zeroed except for the first group. */
 struct srv_pieces {

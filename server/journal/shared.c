@@ -19,8 +19,9 @@ enum {
     FETCH_PATIENCES = 5,  /* with a snapshot that no server has: a newer one took its place */
     PURGE_PATIENCES = 5,  /* before a purge is asked for again */
     LOOKS = 10, /* at what waits, while a message may be under way; a failed one rests as long */
-    HURRY_MS = 2000,       /* at the end of the service */
-    TURN_US = 500,         /* for which the loop judges and applies at a stretch */
+    HURRY_MS = 2000, /* at the end of the service */
+    TURN_US = 500,   /* for which the loop judges and applies at a stretch */
+    PATIENT_LOOKS = PARTS_PATIENCES * LOOKS,
     INBOX_BYTES = 16 << 20 /* of messages that wait to be judged: then no more are taken */
 };
 
@@ -30,6 +31,10 @@ struct message {
     uint64_t seq;
     size_t judged; /* bytes of it */
     bool is_tried; /* it speaks of a snapshot that was passed over */
+    /* Messages of the log were purged between the one before about this name and this one, and
+     * perhaps some about this name. */
+    bool is_after_gap;
+    bool is_told;  /* that the scene is loaded again */
     obb_str bytes; /* in the same block */
 };
 
@@ -75,10 +80,11 @@ struct srv_strand {
 
     /* Snapshots. */
     bool holds;                /* the first message cannot be judged before a snapshot is loaded */
+    bool doubts;               /* or before it is known that none is needed */
     bool has_offer;            /* a message has come meanwhile that speaks of one */
     bool lacks_parts;          /* the pieces of the newest record that counts are not there */
     bool gave_up;              /* there is no snapshot: the messages are judged as they are */
-    uint64_t patient_until_ms; /* with a snapshot, or parts, that cannot be got */
+    uint64_t patient_until;    /* looks; with a snapshot, or parts, that cannot be got */
     bool loads;                /* a snapshot is being got or loaded: */
     struct offer loaded;       /* that one; without the record */
     bool is_replaced;          /* the chain is that behind it, and before was */
@@ -87,7 +93,7 @@ struct srv_strand {
     struct named *named;       /* owned */
 
     bool rereads;    /* the stream delivers its messages again, */
-    uint64_t read;   /* up to now to this place */
+    uint64_t read;   /* the place of the last message that was delivered */
     uint64_t judged; /* the place of the last message of which records were judged */
     bool ends_purge; /* once its end is forgotten, its messages are purged here */
     bool is_purged;  /* that is under way */
@@ -124,15 +130,22 @@ struct shared {
     struct entries refused;     /* wait for the bell */
     struct wire_buf message;
     uint64_t tag;
-    uint64_t delivered_ms; /* when the last message came */
-    uint64_t hurry_ms;     /* when what waits is given up; 0: never */
-    size_t unjudged;       /* messages */
-    size_t lacking;        /* strands whose newest record lacks its parts */
-    size_t inbox;          /* their bytes */
-    size_t held;     /* those of strands that wait for a snapshot: they do not fill the inbox */
-    bool rereads;    /* some strand does */
-    double turn_end; /* nothing more is judged in this turn of the loop */
-    bool read_all;   /* everything was delivered that was in the log at the beginning */
+    /* Looks at what waits, so far: a process that stood still for long is not impatient at once. */
+    uint64_t looks;
+    uint64_t delivered; /* looks before the last message came */
+    uint64_t position;  /* its place, also if it came again */
+    /* Messages that were purged before they were delivered (see note_gap). */
+    uint64_t gap;      /* the place of the first message behind the last of them; 0: none */
+    uint64_t gap_from; /* the place of the last message before the first of them */
+    uint64_t gap_left; /* messages to be delivered until all is known about them */
+    uint64_t hurry_ms; /* when what waits is given up; 0: never */
+    size_t unjudged;   /* messages */
+    size_t lacking;    /* strands whose newest record lacks its parts */
+    size_t inbox;      /* their bytes */
+    size_t held;       /* those of strands that wait for a snapshot: they do not fill the inbox */
+    bool rereads;      /* some strand does */
+    double turn_end;   /* nothing more is judged in this turn of the loop */
+    bool read_all;     /* everything was delivered that was in the log at the beginning */
     bool told, is_lost;
 };
 
@@ -336,14 +349,16 @@ static struct srv_entry **take_refused(struct shared *j, const struct srv_strand
     return end;
 }
 
-/* Takes out all pending entries and settles them, the newest first. The calls may append others. */
-static void settle_all(struct shared *j, struct srv_strand *s, srv_journal_status status)
+/* Takes out all pending entries and settles them, the newest first. The calls may append others.
+ * unknown: those that were sent may count in what was purged. */
+static void settle_all(struct shared *j, struct srv_strand *s, srv_journal_status status,
+                       bool unknown)
 {
     end_flight(j, s);
     struct srv_entry *list = NULL, **end = take_refused(j, s, &list);
     for (struct srv_pending *p; (p = srv_chain_revert(&s->chain)) != NULL;) {
         struct srv_entry *entry = entry_of(p);
-        entry->status = status;
+        entry->status = unknown && entry->may_count ? SRV_JOURNAL_UNKNOWN : status;
         entry->next = NULL;
         *end = entry;
         end = &entry->next;
@@ -382,6 +397,7 @@ static void write_slice(struct shared *j, struct srv_entry *entry)
     wire_slice_write(&slice, &j->message);
     entry->slices++;
     entry->sent = entry->slices == slice.count;
+    entry->may_count |= entry->sent;
 }
 
 /* Writes what comes next of a name into the message. Returns false if there is nothing. */
@@ -401,7 +417,7 @@ static bool write_message(struct shared *j, struct srv_strand *s)
             break;
         }
         entry->write(entry, &j->message);
-        entry->sent = true;
+        entry->sent = entry->may_count = true;
     }
     return j->message.length > 0 || j->message.failed;
 }
@@ -472,14 +488,21 @@ static void add_fresh(struct shared *j, struct srv_strand *s)
  * behind its end as it was at the beginning. */
 static void be_patient(const struct shared *j, struct srv_strand *s)
 {
-    s->patient_until_ms = now_ms(j) + PARTS_PATIENCES * j->options.patience_ms;
+    s->patient_until = j->looks + PATIENT_LOOKS;
 }
 
 /* Returns whether nothing is to be waited for any more: no message has come for long. */
 static bool is_impatient(const struct shared *j, const struct srv_strand *s)
 {
-    return j->read_all && now_ms(j) >= s->patient_until_ms &&
-           now_ms(j) - j->delivered_ms >= PARTS_PATIENCES * j->options.patience_ms;
+    return j->read_all && j->looks >= s->patient_until && j->looks - j->delivered >= PATIENT_LOOKS;
+}
+
+/* Returns whether the first message of a strand has to wait still. */
+static bool is_held(const struct shared *j, const struct srv_strand *s)
+{
+    if (!s->holds || s->has_offer)
+        return false;
+    return s->doubts ? j->gap != 0 || j->looks < s->patient_until : !is_impatient(j, s);
 }
 
 /* Returns whether nothing of the strand is needed any more. */
@@ -525,7 +548,8 @@ static void sweep(struct shared *j)
             struct srv_strand *s = *place;
             if (seen > SRV_CHAIN_WINDOW && s->first == NULL)
                 drop_assemblies(j, s, seen - SRV_CHAIN_WINDOW);
-            if ((s->holds || s->lacks_parts) && !s->applies && is_impatient(j, s))
+            if (!s->applies &&
+                ((s->holds && !is_held(j, s)) || (s->lacks_parts && is_impatient(j, s))))
                 add_fresh(j, s);
             if (!is_idle(j, s) || purge_end(j, s)) {
                 place = &s->next;
@@ -544,6 +568,7 @@ static void on_timer(void *context)
 {
     struct shared *j = context;
     const uint64_t now = now_ms(j);
+    j->looks++;
     for (struct srv_strand *s = j->waiting, *next; s != NULL; s = next) {
         next = s->next_waiting;
         const uint64_t still_ms = now - s->moved_ms;
@@ -555,7 +580,7 @@ static void on_timer(void *context)
         send(j, s);
     }
     while (j->hurry_ms != 0 && now >= j->hurry_ms && j->waiting != NULL)
-        settle_all(j, j->waiting, SRV_JOURNAL_UNKNOWN);
+        settle_all(j, j->waiting, SRV_JOURNAL_UNKNOWN, false);
     srv_pieces_look(&j->pieces, now);
     srv_purges_look(&j->purges, now);
     if (j->hurry_ms != 0 && now >= j->hurry_ms)
@@ -680,13 +705,14 @@ static void note_named(struct shared *j, struct srv_strand *s, wire_record_id se
 }
 
 /* Takes back all entries of a strand that wait. If a foreign record came first, it is applied
- * meanwhile, and so is all that was read behind it. Only then do the entries begin again. */
-static void supersede(struct shared *j, struct srv_strand *s)
+ * meanwhile, and so is all that was read behind it. Only then do the entries begin again; those
+ * that may count already do not (`unknown`, as in settle_all). */
+static void supersede(struct shared *j, struct srv_strand *s, bool unknown)
 {
     const bool judges = s->judges;
     rewind_strand(j, s);
     s->judges = false;
-    settle_all(j, s, SRV_JOURNAL_SUPERSEDED);
+    settle_all(j, s, SRV_JOURNAL_SUPERSEDED, unknown);
     s->judges = judges;
 }
 
@@ -700,7 +726,7 @@ static void apply_foreign(struct shared *j, struct srv_strand *s, obb_str bytes)
                                  .pieces = s->fetch.pieces,
                                  .piece_count = s->fetch.count};
     j->options.foreign(j->options.context, &foreign);
-    supersede(j, s);
+    supersede(j, s, false);
 }
 
 static struct srv_strand *strand_of_fetch(struct srv_fetch *fetch)
@@ -769,11 +795,9 @@ static bool is_blank(const struct srv_strand *s)
     return s->place == 0 && !wire_record_id_is(s->chain.newest);
 }
 
-/* Returns whether a snapshot holds a record that counts and was not read here. */
-static bool helps(const struct srv_strand *s, const struct offer *offer)
-{
-    return s->lacks_parts ? offer->place >= s->place : offer->place > s->place;
-}
+/* Returns the first place so that a snapshot of a record there, or behind, holds one that counts
+ * and was not applied here. */
+static uint64_t first_lacked(const struct srv_strand *s) { return s->place + !s->lacks_parts; }
 
 static void on_snapshot(struct srv_fetch *fetch, bool found);
 
@@ -836,16 +860,16 @@ static void on_snapshot(struct srv_fetch *fetch, bool found)
     s->chain.is_there = true;
     s->chain.ended = 0;
     j->options.foreign(j->options.context, &foreign);
-    supersede(j, s);
+    supersede(j, s, true);
 }
 
-/* Loads the newest snapshot that the waiting messages speak of, and that was not tried. Returns
- * false if there is none. */
-static bool seek_snapshot(struct shared *j, struct srv_strand *s)
+/* Loads the newest snapshot that the waiting messages speak of, that was not tried, and that holds
+ * a record at `place` or behind it. Returns false if there is none. */
+static bool seek_snapshot(struct shared *j, struct srv_strand *s, uint64_t place)
 {
     struct offer offer, best = {.seq = 0};
     for (const struct message *m = s->first; m != NULL; m = m->next)
-        if (!m->is_tried && read_offer(m->bytes, m->seq, &offer) && helps(s, &offer) &&
+        if (!m->is_tried && read_offer(m->bytes, m->seq, &offer) && offer.place >= place &&
             offer.place >= best.place)
             best = offer;
     s->has_offer = false;
@@ -861,23 +885,78 @@ static bool is_own(const struct srv_strand *s, wire_record_id id)
     return s->chain.first != NULL && wire_record_id_equal(s->chain.first->link.id, id);
 }
 
-/* Returns whether the messages of a strand lack their beginning: a record cannot be judged that is
- * the first one which was found about this name. */
-static bool lacks_beginning(const struct shared *j, const struct srv_strand *s, obb_str one)
+/* Returns whether a record, or a slice of one, goes on from what was read before: it counts, or it
+ * speaks of a snapshot. Also if it is damaged, which is found when it is judged. */
+static bool goes_on(const struct srv_strand *s, obb_str one)
 {
     wire_slice slice;
     srv_link link;
     const uint64_t seq = s->first->seq;
-    if (j->told || s->gave_up || !is_blank(s))
-        return false;
     if (!wire_slice_is(one))
-        return read_link(one, &link) && link.kind != WIRE_RECORD_WHOLE && !is_own(s, link.id) &&
-               !srv_chain_counts(&s->chain, &link, seq);
+        return !read_link(one, &link) || link.kind == WIRE_RECORD_WHOLE ||
+               srv_chain_counts(&s->chain, &link, seq);
     if (wire_slice_read(one, &slice) != OBB_OK)
-        return false;
+        return true;
     link = (srv_link){.kind = slice.kind, .id = slice.id, .base = slice.base, .seen = seq};
-    return !srv_chain_counts(&s->chain, &link, seq) ||
-           (slice.number > 0 && assembly_of(s, slice.id) == NULL);
+    const struct assembly *a = assembly_of(s, slice.id);
+    return srv_chain_counts(&s->chain, &link, seq) && slice.number == (a != NULL ? a->slices : 0);
+}
+
+/* Returns whether the messages of a strand lack their beginning: a record cannot be judged that is
+ * the first one which was found about this name. */
+static bool lacks_beginning(const struct shared *j, const struct srv_strand *s, obb_str one)
+{
+    srv_link link;
+    if (j->told || s->gave_up || !is_blank(s) || goes_on(s, one))
+        return false;
+    return wire_slice_is(one) || (read_link(one, &link) && !is_own(s, link.id));
+}
+
+/* Returns whether messages of a strand may lack right before the first one that waits.
+ *
+ * A purge leaves the message with the newest record that the snapshot holds. So if messages lack,
+ * that one is the first which was read behind them, and its records, which follow each other,
+ * counted. If its first record goes on from what was read before, none lacks that counts. If not,
+ * either the record is void, as others are, or messages lack, and the log speaks of the snapshot
+ * further on. Until that is known nothing may be judged: a record that comes late may follow the
+ * newest one that was read here, and would seem to count. */
+static bool may_lack(const struct srv_strand *s, obb_str one)
+{
+    const struct message *m = s->first;
+    return m->is_after_gap && m->judged == 0 && m->seq > s->place && !goes_on(s, one);
+}
+
+static bool has_tried(const struct srv_strand *s)
+{
+    const struct message *m = s->first;
+    while (m != NULL && !m->is_tried)
+        m = m->next;
+    return m != NULL;
+}
+
+/* Lets a strand wait until it is known whether messages were purged before its first one, and then
+ * until a snapshot is loaded. One that was passed over is tried again after a while: the process
+ * serves the other scenes meanwhile. Returns false if nothing lacks. */
+static bool clear_doubt(struct shared *j, struct srv_strand *s)
+{
+    struct message *first = s->first;
+    const uint64_t place = first->seq;
+    const bool lacks = has_tried(s);
+    s->doubts = true;
+    for (struct message *m = first; m != NULL && j->looks >= s->patient_until; m = m->next)
+        m->is_tried = false;
+    if (seek_snapshot(j, s, place)) {
+        if (!first->is_told && (j->told || !is_blank(s))) {
+            add_to(&j->journal.figures.differed, 1);
+            warn(j, s, true, "messages were purged that were not read here");
+        }
+        first->is_told = true;
+        return true;
+    }
+    s->doubts = j->gap != 0 || lacks;
+    set_holds(j, s, s->doubts);
+    first->is_after_gap = s->doubts;
+    return s->doubts;
 }
 
 /* Returns whether a strand has to wait for a snapshot. */
@@ -886,9 +965,14 @@ static bool waits_for_snapshot(struct shared *j, struct srv_strand *s)
     obb_str rest = {s->first->bytes.bytes + s->first->judged,
                     s->first->bytes.length - s->first->judged},
             one;
-    if (!s->lacks_parts && (!wire_record_next(&rest, &one) || !lacks_beginning(j, s, one)))
-        return false;
-    if (seek_snapshot(j, s))
+    if (!s->lacks_parts) {
+        if (!wire_record_next(&rest, &one))
+            return false;
+        if (!lacks_beginning(j, s, one))
+            return may_lack(s, one) && clear_doubt(j, s);
+    }
+    s->doubts = false;
+    if (seek_snapshot(j, s, first_lacked(s)))
         return true;
     if (!is_impatient(j, s)) {
         set_holds(j, s, true);
@@ -903,6 +987,41 @@ static bool waits_for_snapshot(struct shared *j, struct srv_strand *s)
     return j->is_lost;
 }
 
+/* Notes from the place of a message whether others were purged between it and the one before.
+ *
+ * Whoever purges has written a record before that names the snapshot. So it stands among the
+ * messages that were in the log when this one was sent: once those are delivered, each strand has
+ * read of the snapshots that hold what it lacks. Only the messages of a scene whose end is forgotten
+ * are purged without one. */
+static void note_gap(struct shared *j, uint64_t seq, uint64_t left)
+{
+    if (seq > j->position + 1) {
+        j->gap_from = j->gap == 0 ? j->position : j->gap_from;
+        j->gap = seq;
+        j->gap_left = UINT64_MAX;
+    }
+    j->position = seq;
+    if (j->gap != 0)
+        j->gap_left = left < j->gap_left ? left : j->gap_left - 1;
+}
+
+/* Lets the strands go on that were in doubt, once all is delivered that has to be. */
+static void end_gap(struct shared *j)
+{
+    if (j->gap == 0 || j->gap_left > 0)
+        return;
+    j->gap = 0;
+    if (j->told && j->position > j->gap_from + SRV_CHAIN_WINDOW) {
+        lose(j, "the log went on too far while it was not read here: the ends of scenes may have "
+                "been purged");
+        return;
+    }
+    for (size_t i = 0; i < BUCKETS; i++)
+        for (struct srv_strand *s = j->buckets[i]; s != NULL; s = s->next)
+            if (s->doubts)
+                add_fresh(j, s);
+}
+
 /* Lets the stream deliver the messages of a strand again, from a place on. */
 static void reread(struct shared *j, struct srv_strand *s, uint64_t from)
 {
@@ -915,6 +1034,8 @@ static void reread(struct shared *j, struct srv_strand *s, uint64_t from)
         for (const struct srv_strand *other = j->buckets[i]; other != NULL; other = other->next)
             if (other->rereads && other->read + 1 < from)
                 from = other->read + 1;
+    j->position = from - 1;
+    j->gap_left = UINT64_MAX;
     j->options.stream->rewind(j->options.stream, from);
 }
 
@@ -934,7 +1055,7 @@ static void go_on(struct shared *j, struct srv_strand *s)
     add_to(&j->journal.figures.loads, 1);
     j->lacking -= s->lacks_parts;
     s->loads = s->lacks_parts = s->is_replaced = false;
-    s->has_tried = false;
+    s->has_tried = s->doubts = false;
     s->place = loaded.place;
     set_holds(j, s, false);
     drop_assemblies(j, s, UINT64_MAX);
@@ -954,7 +1075,7 @@ static void meet_snapshot(struct shared *j, struct srv_strand *s, obb_str one)
         lose(j, "a record of the log is damaged");
         return;
     }
-    if (helps(s, &offer)) {
+    if (offer.place >= first_lacked(s)) {
         if (is_blank(s) && j->told && offer.seq > offer.place + SRV_CHAIN_WINDOW)
             return; /* the scene may have ended long ago */
         if (!is_blank(s)) {
@@ -1002,7 +1123,7 @@ static void judge_one(struct shared *j, struct srv_strand *s)
         add_to(&j->journal.figures.voided, 1);
         drop_bytes(j, &s->applied);
         if (verdict == SRV_CHAIN_LATE)
-            supersede(j, s);
+            supersede(j, s, false);
         return;
     }
     s->moved_ms = now_ms(j);
@@ -1043,8 +1164,7 @@ static void judge(struct shared *j, struct srv_strand *s)
         return;
     s->judges = true;
     do {
-        if (s->applies || s->first == NULL || j->is_lost ||
-            (s->holds && !s->has_offer && !is_impatient(j, s)))
+        if (s->applies || s->first == NULL || j->is_lost || is_held(j, s))
             break;
         if (s->first->judged < s->first->bytes.length)
             judge_one(j, s);
@@ -1054,7 +1174,7 @@ static void judge(struct shared *j, struct srv_strand *s)
     s->judges = false;
     if (s->lacks_parts && !s->applies && s->first == NULL && is_impatient(j, s))
         lose(j, no_parts);
-    if (!s->applies && s->first != NULL && !s->holds && !j->is_lost) {
+    if (!s->applies && s->first != NULL && !is_held(j, s) && !j->is_lost) {
         add_fresh(j, s);
         srv_bell_ring(j->bell);
         return;
@@ -1063,11 +1183,9 @@ static void judge(struct shared *j, struct srv_strand *s)
     look_if_caught_up(j);
 }
 
-static void on_delivered(void *context, obb_str name, uint64_t seq, obb_str bytes)
+/* Keeps a message about a name until it is judged. */
+static void take_message(struct shared *j, obb_str name, uint64_t seq, obb_str bytes)
 {
-    struct shared *j = context;
-    if (j->is_lost)
-        return;
     const bool is_new = seq > j->journal.seen;
     struct srv_strand *s = is_new ? strand_of(j, name) : *place_of(j, name);
     const bool is_wanted = is_new || (s != NULL && s->rereads && seq > s->read);
@@ -1085,10 +1203,11 @@ static void on_delivered(void *context, obb_str name, uint64_t seq, obb_str byte
     memcpy(m + 1, bytes.bytes, bytes.length);
     m->bytes = (obb_str){.bytes = (const char *)(m + 1), .length = bytes.length};
     m->seq = seq;
+    m->is_after_gap = j->gap > s->read;
     *(s->last != NULL ? &s->last->next : &s->first) = m;
     s->last = m;
     s->read = seq;
-    j->delivered_ms = now_ms(j);
+    j->delivered = j->looks;
     if (is_new)
         j->journal.seen = seq;
     j->unjudged++;
@@ -1100,6 +1219,16 @@ static void on_delivered(void *context, obb_str name, uint64_t seq, obb_str byte
         s->has_offer = s->has_offer || read_offer(m->bytes, seq, &offer);
     }
     add_fresh(j, s);
+}
+
+static void on_delivered(void *context, obb_str name, uint64_t seq, uint64_t left, obb_str bytes)
+{
+    struct shared *j = context;
+    if (j->is_lost)
+        return;
+    note_gap(j, seq, left);
+    take_message(j, name, seq, bytes);
+    end_gap(j);
 }
 
 static bool wants(void *context)
@@ -1215,7 +1344,7 @@ static void append(struct srv_journal *journal, struct srv_entry *entry)
         refuse(j, entry, SRV_JOURNAL_SUPERSEDED);
         return;
     }
-    entry->sent = false;
+    entry->sent = entry->may_count = false;
     j->waiting_count++;
     note_waiting(j, s);
     send(j, s);

@@ -22,9 +22,17 @@
  * and then a record that says which records it holds (WIRE_RECORD_WHOLE). `keep_ms` later the same
  * process purges the messages before those, with the pieces that only they named. Whoever begins
  * and finds no beginning of a scene keeps its messages until it reads that record, loads the
- * snapshot, and judges what comes behind. If a process has not read the newest record that a
- * snapshot holds, messages were purged before it came to them: it loads the scene anew, and reads
- * the log once more from there.
+ * snapshot, and judges what comes behind.
+ *
+ * A process that lags may find places missing in the log: messages were purged before it came to
+ * them, about one scene or another. Until it has read all that was in the log by then, it judges
+ * nothing about a scene that does not go on from what it read before. Otherwise a record that
+ * reached the log late could seem to count: its own, for one, which it sent before it lagged. If
+ * a snapshot holds what the process missed, it loads the scene anew, and goes on from there. Nobody
+ * knows whether its entries that were sent count in what was purged (SRV_JOURNAL_UNKNOWN).
+ *
+ * A snapshot may also show that the scene here is another one though no place was missing: servers
+ * differed. The process then loads it, and reads the log once more from there.
  *
  * The end of a scene is forgotten after a while, as the rule says, with all that is kept of it.
  *

@@ -91,8 +91,8 @@ static wire_problem problem_of_journal(const struct srv_change *c)
     wire_problem problem = wire_problem_http(
         503,
         c->write.journal == SRV_JOURNAL_UNKNOWN
-            ? "the service ends before the log has told whether the change counts; if the "
-              "commit had an id, send it again, and it is made once"
+            ? "the service ends, or fell behind the log, before the log has told whether the "
+              "change counts; if the commit had an id, send it again, and it is made once"
             : "the journal cannot be written at this moment; nothing was changed. Reading goes "
               "on");
     problem.retry_after = 1;

@@ -23,7 +23,7 @@ static struct {
         struct wire_buf bytes; /* owned */
     } sent[MOST];
     size_t count;
-    uint64_t seq;
+    uint64_t seq, left; /* left: messages behind the one that is shown next */
     /* What was asked for last of pieces, and how often. */
     char key[96];
     uint64_t tag;
@@ -116,7 +116,7 @@ static void log_close(struct srv_stream *stream)
 static void show(size_t n)
 {
     the_log.calls.delivered(
-        the_log.calls.context, obb_str_of(the_log.sent[n].name), ++the_log.seq,
+        the_log.calls.context, obb_str_of(the_log.sent[n].name), ++the_log.seq, the_log.left,
         (obb_str){.bytes = the_log.sent[n].bytes.bytes, .length = the_log.sent[n].bytes.length});
     the_log.calls.rest(the_log.calls.context);
 }
@@ -128,7 +128,7 @@ static void acknowledge(size_t n, bool known)
 
 static void show_bytes(const char *name, struct wire_buf *bytes)
 {
-    the_log.calls.delivered(the_log.calls.context, obb_str_of(name), ++the_log.seq,
+    the_log.calls.delivered(the_log.calls.context, obb_str_of(name), ++the_log.seq, the_log.left,
                             (obb_str){.bytes = bytes->bytes, .length = bytes->length});
     the_log.calls.rest(the_log.calls.context);
     wire_buf_fini(bytes);
@@ -157,6 +157,18 @@ static void show_slice(const char *name, const wire_record *record, uint64_t num
     wire_slice_write(&slice, &bytes);
     show_bytes(name, &bytes);
     wire_buf_fini(&whole);
+}
+
+/* Lets so many messages about other names pass by that are purged, in two steps: whoever finds that
+ * more than SRV_CHAIN_WINDOW were purged at once cannot go on. */
+static void pass_window(void)
+{
+    for (int i = 0; i < 2; i++) {
+        const wire_record other = {
+            .kind = WIRE_RECORD_COMMIT, .id = {8, 1}, .base = {8, 9}}; /* never counts */
+        the_log.seq += SRV_CHAIN_WINDOW / 2;
+        show_foreign("other", other);
+    }
 }
 
 /* ---- Entries --------------------------------------------------------------------------------- */
@@ -524,7 +536,7 @@ START_TEST(scenes_that_ended_are_forgotten_after_a_while)
     ck_assert_uint_eq(srv_journal_newest(journal, obb_str_of("n7")).writer, 9);
     const wire_record late = {.kind = WIRE_RECORD_MADE, .id = {10, 1}, .seen = the_log.seq};
     const size_t one = obb_budget_used(&budget) / SCENES;
-    the_log.seq += SRV_CHAIN_WINDOW;
+    pass_window();
     show_foreign("n7", late); /* whoever forgot n7, and whoever did not, find it void */
     ck_assert_str_eq(story, "");
     for (int i = 0; obb_budget_used(&budget) >= one; i++) {
@@ -703,6 +715,146 @@ START_TEST(parts_that_are_gone_are_in_a_snapshot)
 }
 END_TEST
 
+/* Shows the making of "s" to a process that has read everything, and lets it append record 1 behind
+ * that. Then messages are purged that it has not read, and `left` are left behind the next one. */
+static void fall_behind(const wire_record *made, uint64_t left)
+{
+    the_log.calls.caught_up(the_log.calls.context);
+    show_foreign("s", *made);
+    srv_shared_applied(journal, obb_str_of("s"));
+    append("s", WIRE_RECORD_COMMIT, 1, made->id, 0);
+    story[0] = '\0';
+    the_log.seq = 40;
+    the_log.left = left;
+}
+
+/* Its own record, and one of another process, follow the newest one that it has read. They reached
+ * the log too late: others counted before, which were purged. */
+START_TEST(a_late_record_behind_a_purge_does_not_count)
+{
+    const wire_record made = {.kind = WIRE_RECORD_MADE, .id = {8, 1}},
+                      third = {.kind = WIRE_RECORD_COMMIT, .id = {8, 3}, .base = {8, 2}},
+                      late = {.kind = WIRE_RECORD_COMMIT, .id = {9, 1}, .base = {8, 1}},
+                      fourth = {.kind = WIRE_RECORD_COMMIT, .id = {8, 4}, .base = {8, 3}},
+                      other = {.kind = WIRE_RECORD_MADE, .id = {9, 2}};
+    fall_behind(&made, 5);
+    show_foreign("s", third);
+    show(0);
+    show_foreign("s", late);
+    show_foreign("t", other); /* goes on */
+    ck_assert_str_eq(story, "foreign 2; ");
+    srv_shared_applied(journal, obb_str_of("t"));
+    append("s", WIRE_RECORD_COMMIT, 5, mine(1), 0); /* is not sent before it is known */
+    show_foreign("s", fourth);
+    ck_assert_str_eq(story, "foreign 2; ");
+    show_whole("s", word_id, third.id, 41);
+    ck_assert_str_eq(story, "foreign 2; again; ");
+    answer(word_id, true);
+    ck_assert_str_eq(story, "foreign 2; again; snapshot 100; superseded 5; unknown 1; ");
+    srv_shared_applied(journal, obb_str_of("s"));
+    ck_assert_ptr_nonnull(strstr(story, "unknown 1; foreign 4; "));
+    srv_shared_applied(journal, obb_str_of("s"));
+    ck_assert(wire_record_id_equal(srv_journal_newest(journal, obb_str_of("s")), fourth.id));
+    ck_assert_ptr_nonnull(strstr(story, "foreign 4; told of 100; "));
+    ck_assert_uint_eq(figure(&srv_journal_figures(journal)->differed), 1);
+    ck_assert_uint_eq(the_log.rewinds, 0);
+    append("s", WIRE_RECORD_COMMIT, 6, fourth.id, 0);
+    show(the_log.count - 1);
+    ck_assert_ptr_nonnull(strstr(story, "good 6; "));
+}
+END_TEST
+
+/* The purge was about another scene: the record is as void as ever. */
+START_TEST(a_void_record_behind_a_purge_waits_until_the_log_was_read)
+{
+    const wire_record made = {.kind = WIRE_RECORD_MADE, .id = {8, 1}},
+                      void_one = {.kind = WIRE_RECORD_COMMIT, .id = {9, 1}, .base = {9, 9}},
+                      other = {.kind = WIRE_RECORD_MADE, .id = {9, 2}};
+    fall_behind(&made, 3);
+    show_foreign("s", void_one);
+    show(0);
+    ck_assert_str_eq(story, "");
+    show_foreign("t", other); /* one more was there when the first one was sent */
+    ck_assert_str_eq(story, "foreign 2; ");
+    srv_shared_applied(journal, obb_str_of("t"));
+    show_foreign("u", void_one);
+    ck_assert_str_eq(story, "foreign 2; good 1; ");
+    ck_assert_uint_eq(the_log.gets, 0);
+}
+END_TEST
+
+/* The first record behind the purge follows the newest one that was read. */
+START_TEST(a_record_that_follows_behind_a_purge_counts_at_once)
+{
+    const wire_record made = {.kind = WIRE_RECORD_MADE, .id = {8, 1}};
+    fall_behind(&made, 1000);
+    show(0);
+    ck_assert_str_eq(story, "good 1; ");
+}
+END_TEST
+
+/* Slices of a record were purged: what is left of it cannot be put together. */
+START_TEST(the_rest_of_a_record_in_slices_behind_a_purge_waits)
+{
+    static char text[3000];
+    const wire_record made = {.kind = WIRE_RECORD_MADE, .id = {8, 1}},
+                      second = {.kind = WIRE_RECORD_COMMIT,
+                                .id = {8, 2},
+                                .base = {8, 1},
+                                .answer = {text, sizeof text}};
+    fall_behind(&made, 2);
+    show_slice("s", &second, 2, 3);
+    show(0);
+    ck_assert_str_eq(story, "");
+    show_whole("s", word_id, second.id, 41);
+    answer(word_id, true);
+    ck_assert_str_eq(story, "again; snapshot 100; unknown 1; ");
+    srv_shared_applied(journal, obb_str_of("s"));
+    ck_assert(wire_record_id_equal(srv_journal_newest(journal, obb_str_of("s")), second.id));
+}
+END_TEST
+
+/* Nobody else judges a scene of which messages lack, whatever becomes of the snapshot. */
+START_TEST(a_snapshot_that_is_needed_is_tried_again)
+{
+    const wire_record made = {.kind = WIRE_RECORD_MADE, .id = {8, 1}},
+                      third = {.kind = WIRE_RECORD_COMMIT, .id = {8, 3}, .base = {8, 2}},
+                      other = {.kind = WIRE_RECORD_MADE, .id = {9, 2}};
+    fall_behind(&made, 3);
+    show_foreign("s", third);
+    show(0);
+    show_whole("s", word_id, third.id, 41);
+    miss_until(strlen("again; warning; "));
+    const size_t asked = the_log.gets;
+    show_foreign("t", other); /* all is read that has to be */
+    srv_shared_applied(journal, obb_str_of("t"));
+    ck_assert_str_eq(story, "again; warning; foreign 2; ");
+    for (int i = 0; the_log.gets == asked; i++) {
+        ck_assert_int_lt(i, 10000);
+        srv_loop_step(loop, 10);
+    }
+    answer(word_id, true);
+    srv_shared_applied(journal, obb_str_of("s"));
+    ck_assert_str_eq(story, "again; warning; foreign 2; snapshot 100; unknown 1; told of 100; ");
+}
+END_TEST
+
+START_TEST(whoever_fell_too_far_behind_ends)
+{
+    const wire_record made = {.kind = WIRE_RECORD_MADE, .id = {8, 1}},
+                      other = {.kind = WIRE_RECORD_MADE, .id = {9, 2}, .seen = SRV_CHAIN_WINDOW};
+    fall_behind(&made, 1);
+    the_log.seq = SRV_CHAIN_WINDOW;
+    show_foreign("t", other);
+    srv_shared_applied(journal, obb_str_of("t"));
+    ck_assert_str_eq(story, "foreign 2; ");
+    show_foreign("u", other);
+    ck_assert_ptr_nonnull(strstr(story, "lost; the log went on too far"));
+    srv_journal_hurry(journal);
+    run_until(0, strlen(story) + 5);
+}
+END_TEST
+
 START_TEST(whoever_has_not_read_what_was_purged_loads_the_scene_again)
 {
     const wire_record made = {.kind = WIRE_RECORD_MADE, .id = {8, 1}},
@@ -714,25 +866,24 @@ START_TEST(whoever_has_not_read_what_was_purged_loads_the_scene_again)
     srv_shared_applied(journal, obb_str_of("s"));
     story[0] = '\0';
     append("s", WIRE_RECORD_COMMIT, 1, made.id, 0); /* never counts */
-    the_log.seq = 40;
     show_foreign("s", third);
     show_foreign("t", other);
     srv_shared_applied(journal, obb_str_of("t"));
     show_foreign("s", fourth);
     ck_assert_str_eq(story, "foreign 1; ");
-    show_whole("s", word_id, third.id, 41);
+    show_whole("s", word_id, third.id, 2);
     ck_assert_str_eq(story, "foreign 1; again; ");
     answer(word_id, true);
-    ck_assert_str_eq(story, "foreign 1; again; snapshot 100; superseded 1; ");
+    ck_assert_str_eq(story, "foreign 1; again; snapshot 100; unknown 1; ");
     srv_shared_applied(journal, obb_str_of("s"));
-    ck_assert(the_log.rewinds == 1 && the_log.rewound == 41);
-    the_log.seq = 40; /* all is delivered again */
+    ck_assert(the_log.rewinds == 1 && the_log.rewound == 2);
+    the_log.seq = 1; /* all is delivered again */
     show_foreign("s", third);
     show_foreign("t", other);
     show_foreign("s", fourth);
-    ck_assert_str_eq(story, "foreign 1; again; snapshot 100; superseded 1; foreign 4; ");
+    ck_assert_str_eq(story, "foreign 1; again; snapshot 100; unknown 1; foreign 4; ");
     srv_shared_applied(journal, obb_str_of("s"));
-    show_whole("s", word_id, third.id, 41);
+    show_whole("s", word_id, third.id, 2);
     ck_assert_ptr_nonnull(strstr(story, "foreign 4; told of 100; "));
     ck_assert_uint_eq(figure(&srv_journal_figures(journal)->differed), 1);
     append("s", WIRE_RECORD_COMMIT, 2, fourth.id, 0);
@@ -846,6 +997,12 @@ int main(void)
     tcase_add_test(tc, without_a_snapshot_that_can_be_loaded_nothing_is_served);
     tcase_add_test(tc, records_that_never_counted_need_no_snapshot);
     tcase_add_test(tc, parts_that_are_gone_are_in_a_snapshot);
+    tcase_add_test(tc, a_late_record_behind_a_purge_does_not_count);
+    tcase_add_test(tc, a_void_record_behind_a_purge_waits_until_the_log_was_read);
+    tcase_add_test(tc, a_record_that_follows_behind_a_purge_counts_at_once);
+    tcase_add_test(tc, the_rest_of_a_record_in_slices_behind_a_purge_waits);
+    tcase_add_test(tc, a_snapshot_that_is_needed_is_tried_again);
+    tcase_add_test(tc, whoever_fell_too_far_behind_ends);
     tcase_add_test(tc, whoever_has_not_read_what_was_purged_loads_the_scene_again);
     tcase_add_test(tc, a_snapshot_that_is_refused_leaves_the_scene_as_it_was);
     tcase_add_test(tc, what_a_snapshot_holds_is_purged_later);
