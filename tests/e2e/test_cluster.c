@@ -115,6 +115,10 @@ START_TEST(events_are_complete_at_every_node)
     expect(nodes[0].client, "PUT", S, NULL, 201, NULL);
     wait_for(1, S, 200);
     follower_open(&f, daemon_dial(&nodes[1].obbd), S "/events?topics=commits", NULL);
+    for (int n = 0; metric(1, "obbd_followers") < 1; n++) {
+        ck_assert_int_lt(n, 6000);
+        cluster_rest(5);
+    }
     for (int i = 1; i <= 50; i++)
         expect(nodes[i % 3 == 0].client, "POST", S "/commit",
                test_text("{\"put\":{\"a\":{\"center\":[%d,0,0],\"half_extents\":[1,1,1]}}}", i),
