@@ -466,7 +466,7 @@ static void change_expiry(struct obb_prepared *p, const struct obb_version *from
 {
     struct obb_expiry *expiry = &p->apply.scene->expiry;
     const double ttl = to == NULL ? OBB_NO_TTL : obb_version_extras(to)->ttl;
-    if (ttl >= 0.0)
+    if (to != NULL && ttl >= 0.0)
         obb_expiry_set(expiry, obb_version_record(to), obb_expiry_since(to, began) + ttl);
     else if (from != NULL && obb_version_extras(from)->ttl >= 0.0)
         obb_expiry_drop(expiry, obb_version_record(from));

@@ -327,7 +327,7 @@ static bool expiry_valid(struct obb_scene *scene)
          record = obb_id_tree_seek(&scene->ids, record->id + 1)) {
         const struct obb_version *box = obb_scene_current(scene, record);
         const double ttl = box == NULL ? OBB_NO_TTL : obb_version_extras(box)->ttl;
-        const bool held = ttl >= 0.0;
+        const bool held = box != NULL && ttl >= 0.0;
         const size_t i = record->expiry;
         if (held != (i != OBB_NO_PLACE))
             return false;
