@@ -120,8 +120,9 @@ struct obb_join {
     uint32_t *starts;       /* ranges + 1 */
     size_t *order_first;    /* order_chunks + 1 ranges */
     size_t order_chunks;
-    uint64_t *ranks;     /* the listed pairs, and those after them in the same range, and... */
-    obb_box_pair *boxes; /* ...these; NULL: not wanted */
+    uint64_t *ranks;     /* the listed pairs, and those after them in the same range... */
+    obb_box_pair *boxes; /* ...or these... */
+    obb_id_pair *ids;    /* ...or these */
 };
 
 static bool cancelled(const struct obb_join *join)
@@ -225,7 +226,8 @@ static obb_status choose_ranks(struct obb_join *join, size_t entries)
         if (!sorted)
             return OBB_CANCELLED;
         span = join->sorted_count;
-        join->wish.list = OBB_JOIN_BOXES;
+        if (join->wish.list == OBB_JOIN_RANKS)
+            join->wish.list = OBB_JOIN_BOXES;
     }
     size_t ranges = 1;
     while (ranges < RANGES &&
@@ -260,6 +262,11 @@ static void fill_alive(struct side *side)
     memset(side->alive, 0xff, nodes * sizeof *side->alive);
     if (index->count % OBB_NODE != 0 || index->count == 0)
         side->alive[nodes - 1] = (uint16_t)((1u << index->count % OBB_NODE) - 1);
+}
+
+static uint64_t id_of(const struct obb_join *join, uint32_t rank)
+{
+    return join->sorted != NULL ? join->sorted[rank] : join->least_id + rank;
 }
 
 static obb_status add_side(struct obb_join *join, const struct obb_index *index, size_t level,
@@ -429,6 +436,7 @@ void obb_join_destroy(struct obb_join *join)
     obb_budget_free(join->order_first);
     obb_budget_free(join->ranks);
     obb_budget_free(join->boxes);
+    obb_budget_free(join->ids);
     obb_budget_free(join);
 }
 
@@ -595,7 +603,7 @@ static bool goes_on(struct finding *f)
 
 static bool lists_boxes(const struct obb_join *join)
 {
-    return join->wish.list == OBB_JOIN_BOXES || join->wish.list == OBB_JOIN_BOTH;
+    return join->wish.list == OBB_JOIN_BOXES || join->wish.list == OBB_JOIN_IDS;
 }
 
 /* Makes room for further pairs of the chunk. Returns false after an error. */
@@ -843,13 +851,13 @@ static obb_status start_ordering(struct obb_join *join)
     }
     join->starts[range] = sum;
     join->order_first[join->order_chunks] = range;
-    const bool ranks = join->wish.list != OBB_JOIN_BOXES, boxes = lists_boxes(join);
-    if (ranks)
+    if (join->wish.list == OBB_JOIN_RANKS)
         join->ranks = obb_budget_malloc(join->budget, sum, sizeof *join->ranks);
-    if (boxes)
+    else if (join->wish.list == OBB_JOIN_IDS)
+        join->ids = obb_budget_malloc(join->budget, sum, sizeof *join->ids);
+    else
         join->boxes = obb_budget_malloc(join->budget, sum, sizeof *join->boxes);
-    return (ranks && join->ranks == NULL) || (boxes && join->boxes == NULL) ? OBB_NO_MEMORY
-                                                                            : OBB_OK;
+    return join->ranks != NULL || join->ids != NULL || join->boxes != NULL ? OBB_OK : OBB_NO_MEMORY;
 }
 
 /* Pairs to be sorted; entries NULL: none. */
@@ -998,6 +1006,20 @@ static const struct obb_version *version_of(const struct obb_join *join, uint32_
     return join->sides[s].index->versions[entry - join->sides[s].base];
 }
 
+/* Lists the boxes of a sorted pair. */
+static void put_boxes(const struct obb_join *join, size_t at, const struct pairs *sorted, size_t i)
+{
+    const obb_box_pair boxes = {.a = version_of(join, (uint32_t)(sorted->entries[i] >> 32)),
+                                .b = version_of(join, (uint32_t)sorted->entries[i])};
+    if (join->ids == NULL) {
+        join->boxes[at] = boxes;
+        return;
+    }
+    const uint64_t rank = sorted->ranks[i];
+    join->ids[at] = (obb_id_pair){
+        .id = {id_of(join, (uint32_t)(rank >> 32)), id_of(join, (uint32_t)rank)}, .boxes = boxes};
+}
+
 static obb_status order(struct obb_join *join, size_t chunk)
 {
     const size_t first = join->order_first[chunk], end = join->order_first[chunk + 1];
@@ -1006,20 +1028,18 @@ static obb_status order(struct obb_join *join, size_t chunk)
         const size_t count = join->starts[r + 1] - join->starts[r];
         most = count > most ? count : most;
     }
-    const bool boxes = join->boxes != NULL;
+    const bool boxes = join->ranks == NULL;
     uint64_t *room = obb_budget_malloc(join->budget, most, (boxes ? 4 : 1) * sizeof *room);
     if (room == NULL)
         return OBB_NO_MEMORY;
     const struct pairs spare = {room, boxes ? room + most : NULL};
     for (size_t r = first; r < end && !cancelled(join); r++) {
         const size_t start = join->starts[r], count = join->starts[r + 1] - start;
-        const struct pairs out = {join->ranks != NULL ? join->ranks + start : room + 2 * most,
+        const struct pairs out = {boxes ? room + 2 * most : join->ranks + start,
                                   boxes ? room + 3 * most : NULL};
         gather(join, r, count, &out, &spare);
         for (size_t i = 0; boxes && i < count; i++)
-            join->boxes[start + i] =
-                (obb_box_pair){.a = version_of(join, (uint32_t)(out.entries[i] >> 32)),
-                               .b = version_of(join, (uint32_t)out.entries[i])};
+            put_boxes(join, start + i, &out, i);
     }
     obb_budget_free(room);
     return cancelled(join) ? OBB_CANCELLED : OBB_OK;
@@ -1110,4 +1130,11 @@ obb_box_pair *obb_join_take_boxes(struct obb_join *join)
     obb_box_pair *boxes = join->boxes;
     join->boxes = NULL;
     return boxes;
+}
+
+obb_id_pair *obb_join_take_ids(struct obb_join *join)
+{
+    obb_id_pair *ids = join->ids;
+    join->ids = NULL;
+    return ids;
 }

@@ -25,7 +25,7 @@ typedef enum obb_join_list {
     OBB_JOIN_COUNT, /* the pairs are only counted, which takes hardly any memory */
     OBB_JOIN_RANKS, /* obb_join_take_ranks; 16 bytes a pair while the join runs, then 8 */
     OBB_JOIN_BOXES, /* obb_join_take_boxes; 32 bytes a pair while the join runs, then 16 */
-    OBB_JOIN_BOTH   /* boxes, and ranks in the same order; 40 bytes a pair, then 24 */
+    OBB_JOIN_IDS    /* obb_join_take_ids; 48 bytes a pair while the join runs, then 32 */
 } obb_join_list;
 
 /* What a join is to find. */
@@ -80,11 +80,11 @@ typedef struct obb_join_counts {
  * and frees it by obb_budget_free.
  *
  * Ranks: the high half is that of a, the low half that of b, and an id is *out_base plus its rank.
- * If the ids of the state are too far apart for that, a join that was to list ranks, or both, lists
- * boxes only. */
+ * If the ids of the state are too far apart for that, a join that was to list ranks lists boxes. */
 obb_join_counts obb_join_count(const struct obb_join *join);
 uint64_t *obb_join_take_ranks(struct obb_join *join, uint64_t *out_base);
 obb_box_pair *obb_join_take_boxes(struct obb_join *join);
+obb_id_pair *obb_join_take_ids(struct obb_join *join);
 void obb_join_destroy(struct obb_join *join); /* NULL is fine */
 
 #endif

@@ -129,8 +129,7 @@ obb_status obb_contact_run_reserve(struct obb_contact_run *run, size_t capacity,
 {
     if (capacity <= run->capacity)
         return OBB_OK;
-    struct obb_run_pair *pairs =
-        obb_budget_realloc(budget, run->pairs, capacity, sizeof *run->pairs);
+    obb_id_pair *pairs = obb_budget_realloc(budget, run->pairs, capacity, sizeof *run->pairs);
     if (pairs == NULL)
         return OBB_NO_MEMORY;
     run->pairs = pairs;
@@ -139,14 +138,13 @@ obb_status obb_contact_run_reserve(struct obb_contact_run *run, size_t capacity,
 }
 
 obb_status obb_contact_run_part(struct obb_contact_run *run, const struct obb_ended *ended,
-                                struct obb_budget *budget, struct obb_run_pair **out,
-                                size_t *out_count)
+                                struct obb_budget *budget, obb_id_pair **out, size_t *out_count)
 {
     struct obb_contact_run taken = {.pairs = NULL};
     obb_status status = obb_contact_run_reserve(&taken, LEAST_TAKEN, budget);
     size_t kept = 0;
     for (size_t i = 0; i < run->count && status == OBB_OK; i++) {
-        const struct obb_run_pair pair = run->pairs[i];
+        const obb_id_pair pair = run->pairs[i];
         const bool perhaps =
             ((unsigned)may_have(ended, pair.id[0]) | (unsigned)may_have(ended, pair.id[1])) != 0;
         if (!perhaps || (!has(ended, pair.id[0]) && !has(ended, pair.id[1]))) {
@@ -168,20 +166,19 @@ obb_status obb_contact_run_part(struct obb_contact_run *run, const struct obb_en
     return OBB_OK;
 }
 
-static bool before(const struct obb_run_pair *a, const struct obb_run_pair *b)
+static bool before(const obb_id_pair *a, const obb_id_pair *b)
 {
     return a->id[0] != b->id[0] ? a->id[0] < b->id[0] : a->id[1] < b->id[1];
 }
 
 /* From the last pair to the first, so the pairs of the run are moved up over free room only. */
-void obb_contact_run_merge(struct obb_contact_run *run, const struct obb_run_pair *pairs,
-                           size_t count)
+void obb_contact_run_merge(struct obb_contact_run *run, const obb_id_pair *pairs, size_t count)
 {
     assert(run->capacity - run->count >= count);
     size_t old = run->count;
     run->count += count;
     for (size_t left = count; left > 0; left--) {
-        const struct obb_run_pair pair = pairs[left - 1];
+        const obb_id_pair pair = pairs[left - 1];
         for (; old > 0 && before(&pair, &run->pairs[old - 1]); old--)
             run->pairs[old - 1 + left] = run->pairs[old - 1];
         run->pairs[old + left - 1] = pair;

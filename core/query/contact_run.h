@@ -12,14 +12,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* A pair of a run; id[0] < id[1] are the ids of boxes.a and boxes.b. */
-struct obb_run_pair {
-    uint64_t id[2];
-    obb_box_pair boxes;
-};
-
 struct obb_contact_run {
-    struct obb_run_pair *pairs; /* of the budget */
+    obb_id_pair *pairs; /* of the budget */
     size_t count, capacity;
 };
 
@@ -53,12 +47,10 @@ obb_status obb_contact_run_reserve(struct obb_contact_run *run, size_t capacity,
  * Errors   OBB_NO_MEMORY, and then *out is not written and the contents of the run are unspecified.
  * Cost     O(pairs of the run). */
 obb_status obb_contact_run_part(struct obb_contact_run *run, const struct obb_ended *ended,
-                                struct obb_budget *budget, struct obb_run_pair **out,
-                                size_t *out_count);
+                                struct obb_budget *budget, obb_id_pair **out, size_t *out_count);
 
 /* Merges sorted pairs into the run, which has none of them and has room for all. O(pairs of
  * both). */
-void obb_contact_run_merge(struct obb_contact_run *run, const struct obb_run_pair *pairs,
-                           size_t count);
+void obb_contact_run_merge(struct obb_contact_run *run, const obb_id_pair *pairs, size_t count);
 
 #endif

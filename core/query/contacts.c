@@ -184,9 +184,9 @@ static void drop(struct obb_contacts *contacts, uint32_t at)
 
 /* ---- Life ------------------------------------------------------------------------------------ */
 
-static struct obb_run_pair run_pair_of(const obb_box_pair *boxes)
+static obb_id_pair id_pair_of(const obb_box_pair *boxes)
 {
-    return (struct obb_run_pair){.id = {boxes->a->id, boxes->b->id}, .boxes = *boxes};
+    return (obb_id_pair){.id = {boxes->a->id, boxes->b->id}, .boxes = *boxes};
 }
 
 /* Fills the run, which is empty, with sorted pairs. */
@@ -196,7 +196,7 @@ static obb_status fill_run(struct obb_contacts *contacts, const obb_box_pair *pa
     const size_t room = count > LEAST_PAIRS ? count : LEAST_PAIRS;
     const obb_status status = obb_contact_run_reserve(run, room, contacts->budget);
     for (size_t i = 0; status == OBB_OK && i < count; i++)
-        run->pairs[run->count++] = run_pair_of(&pairs[i]);
+        run->pairs[run->count++] = id_pair_of(&pairs[i]);
     return status;
 }
 
@@ -295,7 +295,7 @@ bool obb_contacts_listed(const struct obb_contacts *contacts) { return contacts-
  * id). */
 struct found {
     const struct obb_view *after;
-    struct obb_run_pair *pairs; /* of the budget */
+    obb_id_pair *pairs; /* of the budget */
     size_t count;
 };
 
@@ -314,31 +314,11 @@ static bool is_pair(void *context, const struct obb_version *a, const struct obb
     return obb_sat_overlap(&solid_a, &solid_b);
 }
 
-/* Takes the pairs from the join. Ids come from ranks if there are any, as an id of a version is a
- * cache miss. */
-static obb_status take_found(struct obb_join *join, struct obb_budget *budget, struct found *found)
-{
-    uint64_t base;
-    uint64_t *ranks = obb_join_take_ranks(join, &base);
-    obb_box_pair *boxes = obb_join_take_boxes(join);
-    found->count = obb_join_count(join).listed;
-    found->pairs = obb_budget_malloc(budget, found->count, sizeof *found->pairs);
-    for (size_t i = 0; found->pairs != NULL && i < found->count; i++)
-        found->pairs[i] =
-            ranks == NULL
-                ? run_pair_of(&boxes[i])
-                : (struct obb_run_pair){.id = {base + (ranks[i] >> 32), base + (uint32_t)ranks[i]},
-                                        .boxes = boxes[i]};
-    obb_budget_free(ranks);
-    obb_budget_free(boxes);
-    return found->pairs != NULL ? OBB_OK : OBB_NO_MEMORY;
-}
-
 static obb_status find_present(const obb_committed *committed, const atomic_bool *cancel,
                                struct obb_budget *budget, struct found *found)
 {
     const struct obb_view *after = found->after;
-    const obb_join_wish wish = {.list = OBB_JOIN_BOTH,
+    const obb_join_wish wish = {.list = OBB_JOIN_IDS,
                                 .limit = SIZE_MAX,
                                 .plain_pass = true,
                                 .judge = is_pair,
@@ -352,18 +332,20 @@ static obb_status find_present(const obb_committed *committed, const atomic_bool
     for (size_t chunks; status == OBB_OK && (chunks = obb_join_advance(join, &status)) > 0;)
         for (size_t i = 0; i < chunks && status == OBB_OK; i++)
             status = obb_join_chunk(join, i);
-    if (status == OBB_OK)
-        status = take_found(join, budget, found);
+    if (status == OBB_OK) {
+        found->count = obb_join_count(join).listed;
+        found->pairs = obb_join_take_ids(join);
+    }
     obb_join_destroy(join);
     return status;
 }
 
 /* The pairs of the set of which the commit ended a box, by (id, id), each once. */
 struct past {
-    const struct obb_ranked *list; /* item: the struct pair of lists, or the obb_run_pair */
+    const struct obb_ranked *list; /* item: the struct pair of lists, or the obb_id_pair */
     size_t count;
-    struct obb_run_pair *taken; /* out of the run, of the budget; NULL in the form of lists */
-    struct obb_ended ended;     /* of the budget; empty in the form of lists */
+    obb_id_pair *taken;     /* out of the run, of the budget; NULL in the form of lists */
+    struct obb_ended ended; /* of the budget; empty in the form of lists */
 };
 
 static size_t count_pairs(const struct obb_contacts *contacts,
@@ -430,7 +412,7 @@ static obb_status take_past(struct obb_contacts *contacts, const obb_committed *
     return OBB_OK;
 }
 
-static int compare(const struct obb_ranked *past, const struct obb_run_pair *present)
+static int compare(const struct obb_ranked *past, const obb_id_pair *present)
 {
     if (past->major != present->id[0])
         return past->major < present->id[0] ? -1 : 1;

@@ -194,9 +194,12 @@ obb_status model_layers_join(const struct obb_layers *layers, uint64_t revision,
         join->counts->marked += obb_join_marked(made);
         join->boxes = obb_join_take_boxes(made);
         join->ranks = obb_join_take_ranks(made, &join->base);
+        join->ids = obb_join_take_ids(made);
         ck_assert_ptr_null(obb_join_take_boxes(made));
-        ck_assert(join->boxes == NULL || join->ranks == NULL || join->list == OBB_JOIN_BOTH);
-        ck_assert(join->list != OBB_JOIN_COUNT || (join->boxes == NULL && join->ranks == NULL));
+        ck_assert((join->boxes != NULL) + (join->ranks != NULL) + (join->ids != NULL) <= 1);
+        ck_assert(join->ids == NULL || join->list == OBB_JOIN_IDS);
+        ck_assert(join->list != OBB_JOIN_COUNT ||
+                  (join->boxes == NULL && join->ranks == NULL && join->ids == NULL));
         ck_assert_uint_le(join->found.pairs, join->found.candidates);
     }
     obb_join_destroy(made);
@@ -207,10 +210,13 @@ obb_status model_layers_join(const struct obb_layers *layers, uint64_t revision,
 static bool lists_at(const struct model_layers_join *join, size_t at, const struct obb_version *a,
                      const struct obb_version *b)
 {
-    const bool ranked = join->ranks == NULL || (join->base + (join->ranks[at] >> 32) == a->id &&
-                                                join->base + (uint32_t)join->ranks[at] == b->id);
-    const bool boxed = join->boxes == NULL || (join->boxes[at].a == a && join->boxes[at].b == b);
-    return ranked && boxed && (join->ranks != NULL || join->boxes != NULL);
+    if (join->ranks != NULL)
+        return join->base + (join->ranks[at] >> 32) == a->id &&
+               join->base + (uint32_t)join->ranks[at] == b->id;
+    if (join->ids != NULL)
+        return join->ids[at].id[0] == a->id && join->ids[at].id[1] == b->id &&
+               join->ids[at].boxes.a == a && join->ids[at].boxes.b == b;
+    return join->boxes[at].a == a && join->boxes[at].b == b;
 }
 
 void model_layers_check_join(const struct model_layers_join *join,

@@ -76,6 +76,7 @@ struct model_layers_join {
     /* What came out of it; the caller frees the lists by obb_budget_free. */
     obb_join_counts found;
     obb_box_pair *boxes;
+    obb_id_pair *ids;
     uint64_t *ranks, base;
 };
 

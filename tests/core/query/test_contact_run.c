@@ -44,15 +44,15 @@ static size_t fill(struct obb_contact_run *run, const struct world *world, test_
         for (size_t b = a + 1; b < BOXES && run->count < MOST_PAIRS; b++)
             if (test_below(rng, 25) == 0)
                 run->pairs[run->count++] =
-                    (struct obb_run_pair){.id = {world->boxes[a].id, world->boxes[b].id},
-                                          .boxes = {&world->boxes[a], &world->boxes[b]}};
+                    (obb_id_pair){.id = {world->boxes[a].id, world->boxes[b].id},
+                                  .boxes = {&world->boxes[a], &world->boxes[b]}};
     return run->count;
 }
 
 /* Asserts that a list has the pairs of `all` of which a box was ended, or those of which none was,
  * in order. */
-static void check_part(const struct world *world, const struct obb_run_pair *all, size_t count,
-                       const struct obb_run_pair *list, size_t list_count, bool ended)
+static void check_part(const struct world *world, const obb_id_pair *all, size_t count,
+                       const obb_id_pair *list, size_t list_count, bool ended)
 {
     size_t at = 0;
     for (size_t i = 0; i < count; i++) {
@@ -74,7 +74,7 @@ START_TEST(a_run_is_parted_by_the_ended_boxes_and_merged_again)
 {
     static const uint64_t steps[] = {1, 5, 1000, (uint64_t)1 << 40};
     static const size_t shares[] = {1, 2, 5, 30, 1000000};
-    static struct obb_run_pair all[MOST_PAIRS];
+    static obb_id_pair all[MOST_PAIRS];
     static struct world world;
     test_rng rng = {.s = 20261129};
     size_t near = 0, far = 0, removed = 0, taken_in_all = 0, kept = 0;
@@ -93,7 +93,7 @@ START_TEST(a_run_is_parted_by_the_ended_boxes_and_merged_again)
         struct obb_contact_run run = {.pairs = NULL};
         const size_t count = fill(&run, &world, &rng);
         memcpy(all, run.pairs, count * sizeof all[0]);
-        struct obb_run_pair *taken;
+        obb_id_pair *taken;
         size_t taken_count;
         ck_assert_int_eq(obb_contact_run_part(&run, &ended, NULL, &taken, &taken_count), OBB_OK);
         check_part(&world, all, count, taken, taken_count, true);
