@@ -106,6 +106,7 @@ struct obb_join {
     bool by_marks;          /* the marks tell which entries are alive */
     uint64_t first_mark;    /* id of the first bit of marks */
     size_t mark_words;      /* of each set of marks */
+    bool moved_newest;      /* the newest level has all ids of the moved */
     atomic_size_t unmarked; /* entries of levels that the marks leave alive */
     size_t ready_chunks;    /* for the sides; one chunk a match follows */
     size_t chunks;          /* of the phase find */
@@ -489,11 +490,25 @@ static void look_at_marks(struct obb_join *join, struct side *side, size_t first
         take_out(join, side, first, end, &join->sides[i]);
     size_t left = count_alive(side, first, end);
     atomic_fetch_add_explicit(&join->unmarked, left, memory_order_relaxed);
-    if (join->moved != NULL) {
+    if (join->moved != NULL && (side->level == levels - 1 || !join->moved_newest)) {
         take_out(join, side, first, end, &join->sides[levels]);
         left = count_alive(side, first, end);
     }
     atomic_fetch_add_explicit(&side->kept, left, memory_order_relaxed);
+}
+
+/* Returns whether the newest level has all ids of the moved, as it has after a commit. Then its
+ * marks take the moved out of all levels before it. */
+static bool newest_has_moved(const struct obb_join *join)
+{
+    const size_t levels = obb_layers_levels(join->layers);
+    if (join->moved == NULL || levels == 1)
+        return false;
+    const uint64_t *newest = join->sides[levels - 1].marks, *moved = join->sides[levels].marks;
+    uint64_t missing = 0;
+    for (size_t i = 0; i < join->mark_words; i++)
+        missing |= moved[i] & ~newest[i];
+    return missing == 0;
 }
 
 /* Finds by their versions which entries of a part of a side are alive. */
@@ -1059,6 +1074,7 @@ size_t obb_join_advance(struct obb_join *join, obb_status *out_status)
             break;
         case MARK:
             join->phase = READY;
+            join->moved_newest = join->by_marks && newest_has_moved(join);
             chunks = join->ready_chunks + join->match_count;
             if (join->ready_chunks == 0 && join->match_count <= 1 && join->grow == 0)
                 chunks = 0; /* one index, all alive: no work */
