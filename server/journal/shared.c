@@ -991,8 +991,8 @@ static bool waits_for_snapshot(struct shared *j, struct srv_strand *s)
  *
  * Whoever purges has written a record before that names the snapshot. So it stands among the
  * messages that were in the log when this one was sent: once those are delivered, each strand has
- * read of the snapshots that hold what it lacks. Only the messages of a scene whose end is forgotten
- * are purged without one. */
+ * read of the snapshots that hold what it lacks. Only the messages of a scene whose end is
+ * forgotten are purged without one. */
 static void note_gap(struct shared *j, uint64_t seq, uint64_t left)
 {
     if (seq > j->position + 1) {
