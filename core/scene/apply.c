@@ -228,11 +228,13 @@ static struct obb_version *writable(struct obb_apply *apply, struct obb_version 
     if (atomic_load_explicit(&version->born, memory_order_relaxed) == apply->revision)
         return version;
     version = obb_versions_take(&apply->scene->versions, obb_version_record(current));
-    if (version == NULL || !copy_extras(apply, current, version))
+    if (version == NULL)
         return NULL;
-    /* Read before the bit beside it is written: reading it afterwards would wait. */
+    /* Read before a bit beside `self` is written: reading it afterwards would wait. */
     const uint32_t self = version->self;
     struct obb_version_links *links = obb_version_links(version);
+    if (!copy_extras(apply, current, version))
+        return NULL;
     version->box = current->box;
     version->category = current->category;
     version->mask = current->mask;
@@ -442,10 +444,12 @@ static obb_status pose_boxes(struct obb_apply *apply, const struct obb_rig *rig,
         struct obb_version *current = current_of(apply, rig->boxes[i]);
         if (current == NULL)
             continue; /* the commit has removed it */
+        /* the version that the commit makes has the mount of the latest one */
+        const struct obb_mount *mount = obb_version_mount(latest(apply, current));
         struct obb_version *version = writable(apply, current);
         if (version == NULL)
             return OBB_NO_MEMORY;
-        const obb_box local = obb_mount_pose(obb_version_mount(version), version->box.half_extents);
+        const obb_box local = obb_mount_pose(mount, version->box.half_extents);
         st = obb_frame_place(&frame, &local, &version->box);
         if (teleport)
             version->interpolated = 0;
