@@ -232,8 +232,10 @@ START_TEST(a_node_that_joins_late_loads_snapshots)
     static const char known[] = "{\"id\":\"once\",\"time\":900000,\"put\":{\"a\":" UNIT(0) "}}";
     expect(nodes[0].client, "PUT", S, "{\"history\":{\"span\":60000,\"commits\":50}}", 201, NULL);
     commit_boxes(0, "small", 0, 300, "{\"revision\":1}");
-    for (int i = 0; i < TIMES; i++)
+    for (int i = 0; i < TIMES; i++) {
         commit_boxes(0, "s", i * EACH, (i + 1) * EACH, NULL);
+        wait_for_revision(1, "s", i + 1); /* it never lags behind a purge */
+    }
     expect(nodes[0].client, "POST", S "/commit", known, 200, "{\"revision\":6}");
     wait_for_sum("obbd_journal_snapshots_total", 1);
     wait_for_sum("obbd_journal_purges_total", 1);
