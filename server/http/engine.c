@@ -188,9 +188,9 @@ static void stop_unused(struct srv_engines *engines)
 bool srv_engines_run(struct srv_engines *engines)
 {
     bool again = false;
+    engines->connections->runs++;
     for (struct srv_engine *engine = engines->all; engine != NULL; engine = engine->next) {
         engines->running = engine;
-        engines->connections->runs++;
         MHD_run(engine->daemon);
         srv_exchanges_suspend(engines->exchanges);
         MHD_UNSIGNED_LONG_LONG timeout_ms;

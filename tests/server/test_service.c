@@ -268,7 +268,9 @@ static void ask_half(int s, const char *request, size_t length, long pause_ms)
     close(s);
 }
 
-static void ask_half_secure(const char *request, size_t length, long pause_ms)
+/* Does the same over TLS; pauses after the first bytes, too. */
+static void ask_half_secure(const char *request, size_t length, size_t first, long first_ms,
+                            long pause_ms)
 {
     CURL *curl = secure_client(first_certificate);
     curl_socket_t s;
@@ -277,9 +279,12 @@ static void ask_half_secure(const char *request, size_t length, long pause_ms)
     ck_assert_int_eq(curl_easy_perform(curl), CURLE_OK);
     ck_assert_int_eq(curl_easy_getinfo(curl, CURLINFO_ACTIVESOCKET, &s), CURLE_OK);
     while (sent < length) {
-        const CURLcode code = curl_easy_send(curl, request + sent, length - sent, &n);
+        const size_t rest = (sent < first ? first : length) - sent;
+        const CURLcode code = curl_easy_send(curl, request + sent, rest, &n);
         ck_assert(code == CURLE_OK || code == CURLE_AGAIN);
         sent += code == CURLE_OK ? n : 0;
+        if (code == CURLE_OK && sent == first)
+            wait_ms(first_ms);
     }
     wait_ms(pause_ms);
     ck_assert_int_eq(shutdown(s, SHUT_WR), 0);
@@ -335,7 +340,7 @@ START_TEST(who_closes_its_half_gets_heavy_answers_too)
         for (long pause_ms = 0; pause_ms <= 2; pause_ms++, answers++) {
             length = write_heavy(kind, request, sizeof request);
             if (secure)
-                ask_half_secure(request, length, pause_ms);
+                ask_half_secure(request, length, length, 0, pause_ms);
             else
                 ask_half(_i == 0 ? dial() : dial_local(), request, length, pause_ms);
             const size_t got = strlen(heard), end = strlen(ends[kind]);
@@ -344,6 +349,23 @@ START_TEST(who_closes_its_half_gets_heavy_answers_too)
                           "%d after %ld ms: %.200s", kind, pause_ms, heard);
         }
     printf("%zu heavy answers\n", answers);
+}
+END_TEST
+
+/* While the connection is watched, as its body takes long, the rest comes in one go with the end of
+ * the half: GnuTLS holds bytes of it that the socket has not. */
+START_TEST(who_closes_its_half_late_in_a_body_is_answered)
+{
+    enum { WATCHED_MS = 400 };
+    static char request[HEAP * 80 + 512];
+    const size_t length = write_heavy(3, request, sizeof request);
+    size_t answers = 0;
+    for (size_t rest = length - 300; answers < 8; rest -= 1000, answers++) {
+        ask_half_secure(request, length, length - rest, WATCHED_MS, 0);
+        ck_assert_msg(strncmp(heard, "HTTP/1.1 200", 12) == 0, "the last %zu bytes: %.200s", rest,
+                      heard);
+    }
+    printf("%zu bodies that ended late\n", answers);
 }
 END_TEST
 
@@ -373,5 +395,6 @@ int main(void)
     tcase_add_test(tc[3], who_goes_at_once_leaves_nothing_behind);
     tcase_add_loop_test(tc[3], who_closes_its_half_gets_heavy_answers_too, 0, 2);
     tcase_add_loop_test(tc[1], who_closes_its_half_gets_heavy_answers_too, 2, 3);
+    tcase_add_test(tc[1], who_closes_its_half_late_in_a_body_is_answered);
     return test_main(suite);
 }
