@@ -198,25 +198,49 @@ static void give_unused(struct obb_apply *apply, struct obb_version *version)
     obb_versions_give(&apply->scene->versions, version);
 }
 
+/* Adds a reference to each thing that extras refer to. */
+static void ref_parts(const struct obb_extras *extras, bool of_frame)
+{
+    obb_interned_ref(extras->entity);
+    obb_interned_ref(extras->data);
+    if (!of_frame)
+        obb_mount_ref(extras->mount);
+}
+
+/* Returns the extras of a version of this commit, for writing, which no other version has. NULL:
+ * there is no memory. */
+static struct obb_extras *extend(struct obb_apply *apply, struct obb_version *version)
+{
+    const bool shares = obb_version_shares(version);
+    struct obb_extras *extras = obb_versions_extend(&apply->scene->versions, version);
+    if (extras != NULL && shares)
+        ref_parts(extras, obb_version_is_frame(version));
+    return extras;
+}
+
 /* Gives a version, which the commit has just taken, the extras of the current one. Returns false if
  * there is no memory: the version is given back. */
-static bool copy_extras(struct obb_apply *apply, const struct obb_version *current,
-                        struct obb_version *version)
+static bool inherit_extras(struct obb_apply *apply, const struct obb_version *current,
+                           struct obb_version *version)
 {
     const struct obb_extras *from = obb_version_extras(current);
     if (from->entity == NULL && from->data == NULL && from->mount == NULL && from->ttl < 0.0)
         return true;
+    if (from->ttl < 0.0) {
+        obb_versions_share_extras(current, version);
+        return true;
+    }
     struct obb_extras *extras = obb_versions_extend(&apply->scene->versions, version);
     if (extras == NULL) {
         give_unused(apply, version);
         return false;
     }
-    *extras = *from;
+    extras->entity = from->entity;
+    extras->data = from->data;
+    extras->mount = from->mount;
+    extras->ttl = from->ttl;
     extras->since = obb_expiry_since(current, obb_history_newest(&apply->scene->history)->began);
-    obb_interned_ref(extras->entity);
-    obb_interned_ref(extras->data);
-    if (!obb_version_is_frame(current))
-        obb_mount_ref(extras->mount);
+    ref_parts(extras, false); /* a frame has no ttl */
     return true;
 }
 
@@ -233,7 +257,7 @@ static struct obb_version *writable(struct obb_apply *apply, struct obb_version 
     /* Read before a bit beside `self` is written: reading it afterwards would wait. */
     const uint32_t self = version->self;
     struct obb_version_links *links = obb_version_links(version);
-    if (!copy_extras(apply, current, version))
+    if (!inherit_extras(apply, current, version))
         return NULL;
     version->box = current->box;
     version->category = current->category;
@@ -377,12 +401,12 @@ static obb_status set_mount(struct obb_apply *apply, struct obb_version *version
                             struct obb_rig *rig, const obb_box *local)
 {
     struct obb_rigs *rigs = &apply->scene->rigs;
-    struct obb_extras *extras = obb_versions_extend(&apply->scene->versions, version);
+    const struct obb_mount *before = obb_version_mount(version);
+    if (before != NULL && before->rig == rig && obb_mount_has_pose(before, local))
+        return OBB_OK;
+    struct obb_extras *extras = extend(apply, version);
     if (extras == NULL)
         return OBB_NO_MEMORY;
-    if (extras->mount != NULL && extras->mount->rig == rig &&
-        obb_mount_has_pose(extras->mount, local))
-        return OBB_OK;
     struct obb_mount *mount = obb_mount_create(rigs, rig, local);
     if (mount == NULL)
         return OBB_NO_MEMORY;
@@ -391,14 +415,17 @@ static obb_status set_mount(struct obb_apply *apply, struct obb_version *version
     return OBB_OK;
 }
 
-/* Takes a box of the commit out of its frame, if it stands in one. */
-static void clear_mount(struct obb_apply *apply, struct obb_version *version)
+/* Takes a box of the commit out of its frame, if it stands in one. OBB_NO_MEMORY. */
+static obb_status clear_mount(struct obb_apply *apply, struct obb_version *version)
 {
-    struct obb_extras *extras = obb_version_own_extras(version);
+    if (obb_version_mount(version) == NULL)
+        return OBB_OK;
+    struct obb_extras *extras = extend(apply, version);
     if (extras == NULL)
-        return;
+        return OBB_NO_MEMORY;
     obb_mount_unref(&apply->scene->rigs, extras->mount);
     extras->mount = NULL;
+    return OBB_OK;
 }
 
 /* Puts a box of the commit into a frame, at that pose in it. OBB_BAD_NUMBER, OBB_NO_MEMORY. */
@@ -482,8 +509,8 @@ static void remove_frame(struct obb_apply *apply, struct obb_version *current)
 static void renew(const struct obb_apply *apply, struct obb_version *version)
 {
     struct obb_extras *extras = obb_version_own_extras(version);
-    if (extras != NULL)
-        extras->since = extras->ttl >= 0.0 ? apply->time : 0.0;
+    if (extras != NULL && extras->ttl >= 0.0) /* then no other version has them */
+        extras->since = apply->time;
 }
 
 /* Sets the ttl of a version of this commit, or OBB_NO_TTL, and the time from which it counts.
@@ -491,9 +518,9 @@ static void renew(const struct obb_apply *apply, struct obb_version *version)
 static obb_status set_ttl(struct obb_apply *apply, struct obb_version *version, double ttl,
                           double since)
 {
-    if (ttl < 0.0 && !version->has_extras)
+    if (ttl < 0.0 && obb_version_extras(version)->ttl < 0.0)
         return OBB_OK;
-    struct obb_extras *extras = obb_versions_extend(&apply->scene->versions, version);
+    struct obb_extras *extras = extend(apply, version);
     if (extras == NULL)
         return OBB_NO_MEMORY;
     extras->ttl = ttl;
@@ -632,8 +659,6 @@ static obb_status pose_frame(struct obb_apply *apply, const obb_pose *pose)
 
 static obb_status set_interned(struct obb_apply *apply, struct obb_interned **place, obb_str text)
 {
-    if (obb_str_equal(obb_interned_text(*place), text))
-        return OBB_OK;
     struct obb_interned *interned = NULL;
     const obb_status st = obb_interned_table_take(&apply->scene->interned, text, &interned);
     if (st == OBB_OK) {
@@ -643,14 +668,14 @@ static obb_status set_interned(struct obb_apply *apply, struct obb_interned **pl
     return st;
 }
 
-/* Sets the entity of a version of this commit, at once where none follows none: most boxes have
- * none. OBB_NO_MEMORY. */
+/* Sets the entity of a version of this commit, at once where it is the same: most boxes have none.
+ * OBB_NO_MEMORY. */
 static inline obb_status set_entity(struct obb_apply *apply, struct obb_version *version,
                                     obb_str text)
 {
-    if (text.length == 0 && obb_version_extras(version)->entity == NULL)
+    if (obb_str_equal(obb_interned_text(obb_version_extras(version)->entity), text))
         return OBB_OK;
-    struct obb_extras *extras = obb_versions_extend(&apply->scene->versions, version);
+    struct obb_extras *extras = extend(apply, version);
     return extras == NULL ? OBB_NO_MEMORY : set_interned(apply, &extras->entity, text);
 }
 
@@ -658,9 +683,9 @@ static inline obb_status set_entity(struct obb_apply *apply, struct obb_version 
 static inline obb_status set_data(struct obb_apply *apply, struct obb_version *version,
                                   obb_str text)
 {
-    if (text.length == 0 && obb_version_extras(version)->data == NULL)
+    if (obb_str_equal(obb_interned_text(obb_version_extras(version)->data), text))
         return OBB_OK;
-    struct obb_extras *extras = obb_versions_extend(&apply->scene->versions, version);
+    struct obb_extras *extras = extend(apply, version);
     return extras == NULL ? OBB_NO_MEMORY : set_interned(apply, &extras->data, text);
 }
 
@@ -726,9 +751,8 @@ static obb_status put_pose(struct obb_apply *apply, size_t i, const obb_put *put
         rig = NULL;
     }
     if (rig == NULL) {
-        clear_mount(apply, version);
         set_parts(put, &version->box);
-        return OBB_OK;
+        return clear_mount(apply, version);
     }
     if (apply->edit->put_boxes != NULL) {
         version->box = apply->edit->put_boxes[i];
@@ -1042,10 +1066,8 @@ obb_status obb_apply_run(struct obb_apply *apply, obb_fault *fault)
 static obb_status write_mount(struct obb_apply *apply, struct obb_version *version,
                               const obb_effect *effect)
 {
-    if (effect->frame.length == 0) {
-        clear_mount(apply, version);
-        return OBB_OK;
-    }
+    if (effect->frame.length == 0)
+        return clear_mount(apply, version);
     const struct obb_version *current = find_frame(apply, effect->frame);
     if (current == NULL)
         return OBB_NO_FRAME;

@@ -77,38 +77,50 @@ size_t obb_edit_expiring(const struct obb_scene *scene, const obb_edit *edit, do
 /* Returns the bytes of the frames of an edit: a version for each, and a rig for each new one. */
 static size_t frame_bytes(const struct obb_scene *scene, const obb_edit *edit)
 {
-    size_t bytes = edit->frame_count * (VERSION_BYTES + sizeof(struct obb_extras) + ENDED_BYTES);
+    size_t bytes = edit->frame_count * (VERSION_BYTES + ENDED_BYTES);
     for (size_t i = 0; i < edit->frame_count; i++) {
         const obb_str name = edit->frames[i].target.name;
         const struct obb_rig *rig = obb_rigs_seek(&scene->rigs, name, false);
         if (rig == NULL || !obb_str_equal(obb_record_name(rig->record), name))
-            bytes += obb_record_bytes(name.length) + RIG_BYTES;
+            bytes += sizeof(struct obb_extras) + obb_record_bytes(name.length) + RIG_BYTES;
     }
     return bytes;
 }
 
-/* Returns whether a put gives its box what most boxes have not. */
-static bool has_extras(const obb_put *put)
+/* Returns whether a put may give its box extras that it does not share with its version before. */
+static bool makes_extras(const struct obb_scene *scene, const obb_put *put)
 {
     const obb_attributes *attributes = &put->attributes;
-    return put->frame.length > 0 ||
+    return (put->parts != OBB_PUT_ALL && scene->versions.extras_count > 0) ||
+           put->frame.length > 0 ||
            ((put->parts & OBB_PUT_ENTITY) != 0 && attributes->entity.length > 0) ||
            ((put->parts & OBB_PUT_DATA) != 0 && attributes->data.length > 0) ||
            ((put->parts & OBB_PUT_TTL) != 0 && attributes->has_ttl);
 }
 
+/* Returns the bytes of the extras that an edit may make in other ways than by puts and frames: a
+ * posed box has a new mount if it stands in a frame, and each version of a box with a ttl has
+ * extras of its own. */
+static size_t extras_bytes(const struct obb_scene *scene, const obb_edit *edit, size_t framed)
+{
+    const size_t posed = scene->rigs.bytes > 0 ? edit->pose_count : 0;
+    const size_t merged = scene->versions.extras_count > 0 ? edit->merge_count : 0;
+    const size_t others = framed + edit->pose_count - posed + edit->transform_count;
+    const size_t timed = others < scene->expiry.count ? others : scene->expiry.count;
+    return (posed + merged + timed) * sizeof(struct obb_extras);
+}
+
 size_t obb_edit_bytes(const struct obb_scene *scene, const obb_edit *edit)
 {
-    const size_t made = edit->put_count + edit->pose_count + edit->transform_count +
-                        edit->merge_count + obb_edit_framed(scene, edit);
+    const size_t framed = obb_edit_framed(scene, edit);
+    const size_t made =
+        edit->put_count + edit->pose_count + edit->transform_count + edit->merge_count + framed;
     const size_t removed = edit->remove_count + edit->remove_frame_count;
     if (made + removed + edit->frame_count == 0)
         return 0;
-    /* Where some boxes have extras, each box that changes may be one of them. */
-    const size_t extras = scene->versions.extras_count == 0 ? 0 : sizeof(struct obb_extras);
     size_t bytes = COMMIT_BYTES + removed * ENDED_BYTES +
-                   made * (VERSION_BYTES + extras + ENTRY_BYTES + ENDED_BYTES) +
-                   frame_bytes(scene, edit);
+                   made * (VERSION_BYTES + ENTRY_BYTES + ENDED_BYTES) +
+                   extras_bytes(scene, edit, framed) + frame_bytes(scene, edit);
     obb_str entity = {.length = 0}; /* boxes of one entity mostly follow each other */
     for (size_t i = 0; i < edit->put_count; i++) {
         obb_put scratch;
@@ -117,7 +129,7 @@ size_t obb_edit_bytes(const struct obb_scene *scene, const obb_edit *edit)
             bytes += MOUNT_BYTES;
         if ((put->parts & OBB_PUT_TTL) != 0 && put->attributes.has_ttl)
             bytes += EXPIRY_BYTES;
-        if (extras == 0 && has_extras(put))
+        if (makes_extras(scene, put))
             bytes += sizeof(struct obb_extras);
         if (put->parts != OBB_PUT_ALL)
             continue;

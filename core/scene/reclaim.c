@@ -56,10 +56,11 @@ void obb_scene_unpin(struct obb_scene *scene, struct obb_state *state)
 void obb_scene_drop_parts(struct obb_scene *scene, struct obb_version *version)
 {
     struct obb_extras *extras = obb_version_own_extras(version);
-    if (extras == NULL)
+    if (extras == NULL || extras->versions > 1)
         return;
     obb_interned_table_drop(&scene->interned, extras->entity, &scene->fresh.interned);
     obb_interned_table_drop(&scene->interned, extras->data, &scene->fresh.interned);
+    extras->entity = extras->data = NULL;
     if (obb_version_is_frame(version))
         return;
     obb_mount_unref(&scene->rigs, extras->mount);

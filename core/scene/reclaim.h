@@ -53,7 +53,8 @@ struct obb_version *obb_scene_older(struct obb_scene *scene, const struct obb_ve
 /* Tells readers that slots of versions that they may be walking to are about to be given away. */
 void obb_scene_note_unlinks(struct obb_scene *scene);
 
-/* Drops what a version holds references to: entity, data and mount. */
+/* Drops what the extras of a version hold references to: entity, data and mount. Extras that other
+ * versions have, too, keep them. */
 void obb_scene_drop_parts(struct obb_scene *scene, struct obb_version *version);
 
 /* Retires a record and its newest version: takes the record out of the hash table and the id tree,

@@ -59,7 +59,7 @@ fail:
     return st;
 }
 
-/* Destroys all frames, and the mounts of all versions. Nothing was retired since
+/* Destroys all frames, and the mounts of all extras. Nothing was retired since
  * obb_scene_reclaim_all. */
 static void destroy_rigs(struct obb_scene *scene)
 {
@@ -67,8 +67,11 @@ static void destroy_rigs(struct obb_scene *scene)
         return;
     for (uint32_t i = 0; i < scene->versions.count; i++) {
         const struct obb_version *version = obb_versions_slot(&scene->versions, i);
-        if (!obb_version_is_frame(version))
-            obb_mount_unref(&scene->rigs, obb_version_mount(version));
+        struct obb_extras *extras = obb_version_own_extras(version);
+        if (extras == NULL || obb_version_is_frame(version))
+            continue;
+        obb_mount_unref(&scene->rigs, extras->mount);
+        extras->mount = NULL; /* other versions may have the extras, too */
     }
     for (struct obb_rig *rig = atomic_load_explicit(&scene->rigs.first[0], memory_order_relaxed);
          rig != NULL;) {

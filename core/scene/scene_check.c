@@ -7,6 +7,8 @@
 #include "core/scene/scene_data.h"
 #include "core/scene/view_inside.h"
 
+#include <stdlib.h>
+
 /* Counts of a walk over all versions that are not free. */
 struct census {
     size_t kept, garbage, retired;
@@ -33,11 +35,11 @@ static uint32_t newer_of(const struct obb_version *version)
     return atomic_load_explicit(&obb_version_links(version)->newer, memory_order_relaxed);
 }
 
-static bool interned_valid(const struct obb_scene *scene, const struct obb_version *version,
+/* Counts the strings of extras. */
+static bool interned_valid(const struct obb_scene *scene, const struct obb_extras *extras,
                            struct census *census)
 {
-    const struct obb_interned *const strings[] = {obb_version_extras(version)->entity,
-                                                  obb_version_extras(version)->data};
+    const struct obb_interned *const strings[] = {extras->entity, extras->data};
     for (size_t i = 0; i < sizeof strings / sizeof strings[0]; i++) {
         if (strings[i] == NULL)
             continue;
@@ -113,7 +115,7 @@ static bool chain_valid(struct obb_scene *scene, const struct obb_record *record
         if (!count_alive(version, census))
             continue; /* garbage, which slots_valid counts */
         census->kept++;
-        if (!interned_valid(scene, version, census) || !mount_valid(scene, version, census))
+        if (!mount_valid(scene, version, census))
             return false;
     }
     return true;
@@ -268,8 +270,6 @@ static bool slots_valid(struct obb_scene *scene, struct census *census)
             const bool held = held_by_a_state(version, census);
             census->listed += held ? 1 : 0;
             census->garbage += held ? 0 : 1;
-            if (!held && !interned_valid(scene, version, census))
-                return false;
         }
     }
     size_t unused = 0;
@@ -277,13 +277,76 @@ static bool slots_valid(struct obb_scene *scene, struct census *census)
          i = atomic_load_explicit(&obb_version_links_at(&scene->versions, i)->older,
                                   memory_order_relaxed))
         unused++;
-    size_t extended = 0;
-    for (uint32_t i = 0; i < scene->versions.count; i++)
-        extended += obb_version_at(&scene->versions, i)->has_extras;
-    return extended == scene->versions.extras_count && unused == scene->versions.free_count &&
-           waiting == scene->garbage.count &&
+    return unused == scene->versions.free_count && waiting == scene->garbage.count &&
            census->listed == census->kept - obb_scene_boxes(scene) - obb_scene_frames(scene) &&
            census->kept + census->garbage + census->retired + unused == scene->versions.count;
+}
+
+static int by_extras(const void *a, const void *b)
+{
+    const struct obb_version *const *x = a, *const *y = b;
+    const uintptr_t of_x = (uintptr_t)obb_version_extras(*x),
+                    of_y = (uintptr_t)obb_version_extras(*y);
+    return of_x < of_y ? -1 : of_x > of_y;
+}
+
+static int by_mount(const void *a, const void *b)
+{
+    const struct obb_version *const *x = a, *const *y = b;
+    const uintptr_t of_x = (uintptr_t)obb_version_mount(*x),
+                    of_y = (uintptr_t)obb_version_mount(*y);
+    return of_x < of_y ? -1 : of_x > of_y;
+}
+
+/* Checks that each mount knows how many extras have it. `list` is a box of each extras; it is put
+ * in another order. */
+static bool mounts_counted(const struct obb_version **list, size_t count)
+{
+    qsort((void *)list, count, sizeof *list, by_mount);
+    for (size_t i = 0, end; i < count; i = end) {
+        const struct obb_mount *mount = obb_version_mount(list[i]);
+        for (end = i + 1; end < count && obb_version_mount(list[end]) == mount; end++)
+            ;
+        if (mount != NULL && mount->references != end - i)
+            return false;
+    }
+    return true;
+}
+
+/* Checks the extras of all versions of slots: that each knows how many versions have them, that
+ * these are of one box or frame, and that extras with a ttl have one version. `list` has room for
+ * all slots. */
+static bool each_extras_valid(const struct obb_scene *scene, const struct obb_version **list,
+                              struct census *census)
+{
+    size_t extended = 0, different = 0, boxes = 0;
+    for (uint32_t i = 0; i < scene->versions.count; i++) {
+        const struct obb_version *version = obb_version_at(&scene->versions, i);
+        if (version->has_extras)
+            list[extended++] = version;
+    }
+    qsort((void *)list, extended, sizeof *list, by_extras);
+    for (size_t i = 0, end; i < extended; i = end, different++) {
+        const struct obb_extras *extras = obb_version_extras(list[i]);
+        for (end = i + 1; end < extended && obb_version_extras(list[end]) == extras; end++)
+            if (list[end]->id != list[i]->id)
+                return false;
+        if (extras->versions != end - i || (end - i > 1 && extras->ttl >= 0.0) ||
+            extras->record->id != list[i]->id || !interned_valid(scene, extras, census))
+            return false;
+        if (!obb_version_is_frame(list[i]))
+            list[boxes++] = list[i];
+    }
+    return different == scene->versions.extras_count && mounts_counted(list, boxes);
+}
+
+static bool extras_valid(const struct obb_scene *scene, struct census *census)
+{
+    const struct obb_version **list = (const struct obb_version **)obb_calloc(
+        scene->versions.count, sizeof(const struct obb_version *));
+    const bool valid = list != NULL && each_extras_valid(scene, list, census);
+    obb_free((void *)list);
+    return valid;
 }
 
 static bool interned_counted(const struct obb_scene *scene, const struct census *census)
@@ -364,8 +427,9 @@ bool obb_scene_validate(struct obb_scene *scene)
     struct census census = {.kept = 0};
     const bool valid = list_states(scene, &census) && records_valid(scene, &census) &&
                        rigs_valid(scene, &census) && states_valid(scene, &census) &&
-                       slots_valid(scene, &census) && interned_counted(scene, &census) &&
-                       cached_bounds_valid(scene) && expiry_valid(scene);
+                       slots_valid(scene, &census) && extras_valid(scene, &census) &&
+                       interned_counted(scene, &census) && cached_bounds_valid(scene) &&
+                       expiry_valid(scene);
     obb_free(census.alive);
     obb_free((void *)census.states);
     return valid;

@@ -30,7 +30,7 @@ struct obb_mount {
     obb_vec3 center; /* in the frame, as obb_box has them */
     obb_quat rotation;
     double angle;
-    uint32_t references; /* the writer's: versions that use it */
+    uint32_t references; /* the writer's: extras of versions that have it */
     uint32_t seat;       /* the writer's: where the box stands in rig->boxes, if it is there now */
 };
 

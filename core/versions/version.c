@@ -120,19 +120,35 @@ static bool grow_extras(struct obb_versions *pool)
 
 struct obb_extras *obb_versions_extend(struct obb_versions *pool, struct obb_version *version)
 {
-    if (version->has_extras)
-        return obb_version_links(version)->extras;
+    struct obb_version_links *links = obb_version_links(version);
+    struct obb_extras *before = version->has_extras ? links->extras : NULL;
+    if (before != NULL && before->versions == 1)
+        return before;
     if (pool->free_extras == NULL && !grow_extras(pool))
         return NULL;
     struct obb_extras *extras = pool->free_extras;
     pool->free_extras = extras->next;
     pool->extras_count++;
-    *extras = obb_no_extras;
-    struct obb_version_links *links = obb_version_links(version);
-    extras->record = links->record;
+    if (before == NULL) {
+        *extras = obb_no_extras;
+        extras->record = links->record;
+    } else {
+        *extras = *before;
+        before->versions--;
+    }
+    extras->versions = 1;
     links->extras = extras;
     version->has_extras = 1;
     return extras;
+}
+
+void obb_versions_share_extras(const struct obb_version *from, struct obb_version *version)
+{
+    struct obb_extras *extras = obb_version_links(from)->extras;
+    assert(from->has_extras && !version->has_extras && extras->ttl < 0.0);
+    obb_version_links(version)->extras = extras;
+    version->has_extras = 1;
+    extras->versions++;
 }
 
 /* Takes the extras from a version, which keeps its record. */
@@ -142,6 +158,8 @@ static void drop_extras(struct obb_versions *pool, struct obb_version *version)
     struct obb_extras *extras = links->extras;
     links->record = extras->record;
     version->has_extras = 0;
+    if (--extras->versions > 0)
+        return;
     extras->next = pool->free_extras;
     pool->free_extras = extras;
     pool->extras_count--;

@@ -38,7 +38,7 @@
 struct obb_interned {
     struct obb_link link;
     struct obb_interned *retired; /* the writer's: the next string that awaits its release */
-    uint32_t references;          /* the writer's: versions that use it */
+    uint32_t references;          /* the writer's: extras of versions that have it */
     uint32_t length;
     char bytes[];
 };
@@ -56,10 +56,11 @@ struct obb_record {
 };
 
 /* What a frame has and most boxes have not. A version that differs from obb_no_extras in one of
- * these members has extras of its own, which no other version shares. */
+ * these members has extras. Versions of one box that follow each other share them until a member
+ * changes. With a ttl no version shares them: `since` changes with each version. */
 struct obb_extras {
     union {
-        struct obb_record *record; /* of the version */
+        struct obb_record *record; /* of the versions */
         struct obb_extras *next;   /* of free extras: the next ones */
     };
     struct obb_interned *entity; /* NULL: none */
@@ -68,8 +69,9 @@ struct obb_extras {
         struct obb_mount *mount; /* of a box: its frame and its pose in it, or NULL */
         struct obb_rig *rig;     /* of a frame (id 0): its rig; box.half_extents are 0 */
     };
-    double ttl;   /* milliseconds from `since` until it expires, or OBB_NO_TTL */
-    double since; /* time of the last change (core/scene/expiry.h); 0 without a ttl */
+    double ttl;        /* milliseconds from `since` until it expires, or OBB_NO_TTL */
+    double since;      /* time of the last change (core/scene/expiry.h); 0 without a ttl */
+    uint32_t versions; /* the writer's: how many versions have them; 0 in obb_no_extras */
 };
 
 /* No texts, no mount and no ttl; and no record. */
@@ -97,7 +99,7 @@ _Static_assert(sizeof(struct obb_version) == (size_t)2 * OBB_LINE, "a version fi
 struct obb_version_links {
     union {
         struct obb_record *record; /* the box of the version; only the writer may change it */
-        struct obb_extras *extras; /* of the version alone; they have the record */
+        struct obb_extras *extras; /* they have the record */
     };
     _Atomic uint32_t
         older; /* version before that is kept, or OBB_NO_VERSION (core/scene/reclaim.h) */
@@ -128,7 +130,7 @@ struct obb_versions {
     /* The rest is the writer's. */
     struct obb_extras_block *extras_blocks; /* the memory of all extras */
     struct obb_extras *free_extras;         /* a list through `next` */
-    uint32_t extras_count;                  /* versions with extras */
+    uint32_t extras_count;                  /* extras that a version has */
     struct obb_version_page ***outgrown; /* former tables, each twice as large as the one before */
     uint32_t page_count, page_capacity, outgrown_count;
     uint32_t count; /* slots ever used; the slots beyond are untouched */
@@ -144,21 +146,26 @@ void obb_versions_fini(struct obb_versions *pool);
  * last (obb_version_publish). The writer's. */
 struct obb_version *obb_versions_take(struct obb_versions *pool, struct obb_record *record);
 
-/* Returns the extras of a version that no reader has seen, for writing; a version without extras
- * gets those of obb_no_extras. NULL: there is no memory, and the version is as before. The
- * writer's. */
+/* Returns the extras of a version that no reader has seen, for writing; no other version has them.
+ * A version without extras gets those of obb_no_extras. A version that shares its extras gets a
+ * copy, and the caller adds references to the entity, the data and the mount. NULL: there is no
+ * memory, and the version is as before. The writer's. */
 struct obb_extras *obb_versions_extend(struct obb_versions *pool, struct obb_version *version);
 
-/* Gives back the slot of a version that died, and its extras. Their references are dropped. The
- * writer's. */
+/* Gives a version without extras, which no reader has seen, those of another version of its
+ * record, which have no ttl. No reference is added: each belongs to the extras. The writer's. */
+void obb_versions_share_extras(const struct obb_version *from, struct obb_version *version);
+
+/* Gives back the slot of a version that died, and its extras unless other versions have them, too.
+ * The caller has dropped the references of extras that go. The writer's. */
 void obb_versions_give(struct obb_versions *pool, struct obb_version *version);
 
 /* Returns the bytes of the versions that are in use, of their extras, and of the tables. The
  * writer's. */
 size_t obb_versions_bytes(const struct obb_versions *pool);
 
-/* Returns the bytes of `count` of the versions that are in use, if as many of them as of all have
- * extras. The writer's. */
+/* Returns the bytes of `count` of the versions that are in use, if their part of all extras is as
+ * large as their part of all versions. The writer's. */
 size_t obb_versions_share(const struct obb_versions *pool, size_t count);
 
 /* Returns slot i, for the writer. */
@@ -199,10 +206,17 @@ static inline const struct obb_extras *obb_version_extras(const struct obb_versi
     return version->has_extras ? obb_version_links(version)->extras : &obb_no_extras;
 }
 
-/* Returns the extras that the version has of its own, for writing, or NULL. The writer's. */
+/* Returns the extras of a version for writing, or NULL if it has none. What is written is written
+ * to all versions that share them. The writer's. */
 static inline struct obb_extras *obb_version_own_extras(const struct obb_version *version)
 {
     return version->has_extras ? obb_version_links(version)->extras : NULL;
+}
+
+/* Returns whether other versions have the extras of a version, too. The writer's. */
+static inline bool obb_version_shares(const struct obb_version *version)
+{
+    return obb_version_extras(version)->versions > 1;
 }
 
 /* Returns the box or frame of a version. Any thread. */
