@@ -230,6 +230,8 @@ static obb_status reserve_seats(struct obb_prepared *p)
 /* Makes room in the expiry for the boxes of the commit that have a ttl. */
 static obb_status reserve_expiry(struct obb_prepared *p)
 {
+    if (p->apply.scene->versions.extras_count == 0)
+        return OBB_OK; /* no box has a ttl */
     size_t timed = 0;
     for (size_t i = 0; i < p->made_count; i++)
         timed += obb_version_extras(p->made[i])->ttl >= 0.0;
