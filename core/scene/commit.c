@@ -200,7 +200,8 @@ static struct obb_rig *rig_entered(const struct obb_prepared *p, const struct ob
 {
     const struct obb_version *old = version_or_null(p, change->old),
                              *new = version_or_null(p, change->new);
-    if (new == NULL || obb_version_is_frame(new))
+    if (new == NULL || obb_version_is_frame(new) ||
+        (old != NULL && obb_version_extras(old) == obb_version_extras(new)))
         return NULL;
     const struct obb_mount *from = old == NULL ? NULL : obb_version_mount(old),
                            *to = obb_version_mount(new);
@@ -213,13 +214,15 @@ static obb_status reserve_seats(struct obb_prepared *p)
     if (p->apply.scene->rigs.bytes == 0)
         return OBB_OK; /* there is no frame */
     obb_status st = OBB_OK;
-    size_t i = 0;
-    for (; i < p->apply.change_count && st == OBB_OK; i++) {
+    size_t end = 0; /* after the last change that enters a rig */
+    for (size_t i = 0; i < p->apply.change_count && st == OBB_OK; i++) {
         struct obb_rig *rig = rig_entered(p, &p->apply.changes[i]);
-        if (rig != NULL)
-            st = obb_rig_reserve(&p->apply.scene->rigs, rig, rig->count + ++rig->entering);
+        if (rig == NULL)
+            continue;
+        st = obb_rig_reserve(&p->apply.scene->rigs, rig, rig->count + ++rig->entering);
+        end = i + 1;
     }
-    while (i-- > 0) {
+    for (size_t i = end; i-- > 0;) {
         struct obb_rig *rig = rig_entered(p, &p->apply.changes[i]);
         if (rig != NULL)
             rig->entering = 0;
