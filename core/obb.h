@@ -14,6 +14,7 @@
 #include "core/base/str.h"             /* strings as a pointer and a length */
 #include "core/base/utf8.h"            /* the check of UTF-8 */
 #include "core/base/hex.h"             /* hexadecimal digits */
+#include "core/base/word.h"            /* bytes as whole numbers */
 #include "core/base/hash.h"            /* a keyed hash of bytes */
 
 #include "core/geometry/vec.h"         /* vectors */

@@ -1,6 +1,6 @@
 #include "core/base/hash.h"
 
-#include <string.h>
+#include "core/base/word.h"
 
 static uint64_t rotated(uint64_t x, int by) { return x << by | x >> (64 - by); }
 
@@ -23,17 +23,6 @@ static struct lanes mixed(struct lanes s)
     return s;
 }
 
-/* Returns eight bytes as a little-endian number. The sum of single bytes took 8 loads. */
-static uint64_t word_at(const unsigned char *p)
-{
-    uint64_t word;
-    memcpy(&word, p, sizeof word);
-#if __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
-    word = __builtin_bswap64(word);
-#endif
-    return word;
-}
-
 static struct lanes absorbed(struct lanes s, uint64_t word)
 {
     s.v3 ^= word;
@@ -53,13 +42,12 @@ uint64_t obb_hash(obb_hash_key key, const void *bytes, size_t length)
     const unsigned char *p = bytes;
     size_t left = length;
     for (; left >= 8; left -= 8, p += 8)
-        s = absorbed(s, word_at(p));
+        s = absorbed(s, obb_word_at(p));
     uint64_t last = (uint64_t)(length & 0xff) << 56;
     if (length >= 8) /* one load, shifted past the bytes that were absorbed already */
-        last |= left == 0 ? 0 : word_at(p + left - 8) >> (64 - 8 * left);
+        last |= left == 0 ? 0 : obb_word_at(p + left - 8) >> (64 - 8 * left);
     else
-        for (size_t i = 0; i < left; i++)
-            last |= (uint64_t)p[i] << (8 * i);
+        last |= obb_word_of(p, left);
     s = absorbed(s, last);
     s.v2 ^= 0xff;
     s = mixed(mixed(mixed(s)));

@@ -1,6 +1,6 @@
 #include "core/base/utf8.h"
 
-#include <string.h>
+#include "core/base/word.h"
 
 size_t obb_utf8_length(const char *at, const char *end)
 {
@@ -40,10 +40,8 @@ bool obb_utf8_valid(obb_str text)
 {
     const char *at = text.bytes, *end = at + text.length;
     while (at < end) {
-        uint64_t eight = 0; /* most text is ASCII */
         const size_t take = end - at < 8 ? (size_t)(end - at) : 8;
-        memcpy(&eight, at, take);
-        if ((eight & 0x8080808080808080u) == 0) {
+        if ((obb_word_of(at, take) & 0x8080808080808080u) == 0) { /* most text is ASCII */
             at += take;
             continue;
         }

@@ -12,10 +12,10 @@ uint32_t wire_key_hash(obb_str key)
     size_t left = key.length;
     uint64_t state = 0x243f6a8885a308d3u ^ left;
     while (left > 0) {
-        uint64_t word[2] = {0, 0};
-        const size_t take = left < sizeof word ? left : sizeof word;
-        memcpy(word, p, take);
-        const wire_product mixed = wire_multiply(word[0] ^ state, word[1] ^ 0x13198a2e03707344u);
+        const size_t take = left < 16 ? left : 16;
+        const uint64_t first = obb_word_of(p, take);
+        const uint64_t second = take > 8 ? obb_word_of(p + 8, take - 8) : 0;
+        const wire_product mixed = wire_multiply(first ^ state, second ^ 0x13198a2e03707344u);
         state = mixed.high ^ mixed.low ^ 0xa4093822299f31d0u;
         p += take;
         left -= take;

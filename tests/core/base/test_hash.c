@@ -1,6 +1,8 @@
 #include "core/base/hash.h"
+#include "core/base/word.h"
 #include "tests/support/test.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 /* Outputs of the authors' reference implementation (one round a word, three at the end) for the
@@ -36,10 +38,34 @@ START_TEST(keys_of_two_places_differ)
 }
 END_TEST
 
+START_TEST(words_are_the_sums_of_their_bytes)
+{
+    test_rng rng = {.s = 20261124};
+    size_t high = 0;
+    for (size_t i = 0; i < 4000; i++) {
+        const size_t count = i % 9;
+        unsigned char *bytes = malloc(count + (count == 0)); /* exactly so many */
+        ck_assert_ptr_nonnull(bytes);
+        uint64_t want = 0;
+        for (size_t k = 0; k < count; k++) {
+            bytes[k] = (unsigned char)test_below(&rng, 256);
+            want += (uint64_t)bytes[k] << (8 * k);
+        }
+        ck_assert_uint_eq(obb_word_of(bytes, count), want);
+        if (count == 8)
+            ck_assert_uint_eq(obb_word_at(bytes), want);
+        high += want >> 63;
+        free(bytes);
+    }
+    ck_assert_uint_gt(high, 100); /* of 444 words of eight bytes */
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("hash");
     TCase *tc = tcase_create("hash");
+    tcase_add_test(tc, words_are_the_sums_of_their_bytes);
     tcase_add_test(tc, hashes_equal_those_of_the_reference_implementation);
     tcase_add_test(tc, keys_of_two_places_differ);
     suite_add_tcase(suite, tc);
