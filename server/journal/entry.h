@@ -96,6 +96,7 @@ struct srv_journal_figures {
      * differed from what the log says; the latter alone; snapshots that could not be loaded; purges
      * of messages. */
     _Atomic uint64_t loads, differed, passed_over, purges;
+    _Atomic uint64_t marks; /* likewise: of this process, that were read */
 };
 
 #endif

@@ -100,9 +100,17 @@ static struct nats *self(struct srv_stream *stream) { return (struct nats *)stre
 
 static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
 
+/* Stands for the empty name. Older daemons pass by what is no token of theirs, and take its place
+ * in the log for one that was purged. */
+static const char no_name[] = "~";
+
 /* Writes the token of a name, of up to 255 bytes. */
 static void write_token(obb_str name, char *out)
 {
+    if (name.length == 0) {
+        memcpy(out, no_name, sizeof no_name);
+        return;
+    }
     unsigned bits = 0;
     unsigned held = 0;
     for (size_t i = 0; i < name.length; i++) {
@@ -121,6 +129,9 @@ static bool read_token(const char *token, char out[static 256], size_t *out_leng
     unsigned bits = 0;
     unsigned held = 0;
     size_t length = 0;
+    *out_length = 0;
+    if (strcmp(token, no_name) == 0)
+        return true;
     for (; *token != '\0'; token++) {
         const char *digit = strchr(digits, *token);
         if (digit == NULL || length == 255)

@@ -1,6 +1,7 @@
 #include "server/journal/shared.h"
 
 #include "server/journal/journal_body.h"
+#include "server/journal/marks.h"
 #include "server/journal/pieces.h"
 #include "server/journal/purges.h"
 
@@ -107,6 +108,8 @@ struct srv_strand {
     uint64_t retry_ms; /* nothing is sent before; 0: whenever */
     struct srv_strand *next_waiting, *previous_waiting;
     bool is_waiting; /* in the list of those with pending entries */
+
+    struct srv_mark_waits marked; /* whose mark is read, but not all that comes before it applied */
 };
 
 struct entries {
@@ -124,10 +127,12 @@ struct shared {
     size_t swept;                        /* the next bucket that is swept */
     struct srv_pieces pieces;
     struct srv_purges purges;
-    struct srv_strand *fresh;   /* those of which messages were delivered since the last rest */
-    struct srv_strand *waiting; /* those with pending entries */
-    size_t waiting_count;       /* entries */
-    struct entries refused;     /* wait for the bell */
+    struct srv_marks marks;
+    struct srv_mark_waits marked; /* whose mark is read; they wait for all strands */
+    struct srv_strand *fresh;     /* those of which messages were delivered since the last rest */
+    struct srv_strand *waiting;   /* those with pending entries */
+    size_t waiting_count;         /* entries */
+    struct entries refused;       /* wait for the bell */
     struct wire_buf message;
     uint64_t tag;
     /* Looks at what waits, so far: a process that stood still for long is not impatient at once. */
@@ -451,7 +456,8 @@ static void on_appended(void *context, uint64_t tag, bool known)
 {
     struct shared *j = context;
     if (srv_pieces_appended(&j->pieces, tag, known, now_ms(j)) ||
-        srv_purges_appended(&j->purges, tag, known, now_ms(j)))
+        srv_purges_appended(&j->purges, tag, known, now_ms(j)) ||
+        srv_marks_appended(&j->marks, tag, known, now_ms(j)))
         return;
     struct srv_strand *s = j->flights[tag % BUCKETS];
     while (s != NULL && s->flight != tag)
@@ -509,7 +515,8 @@ static bool is_held(const struct shared *j, const struct srv_strand *s)
 static bool is_idle(const struct shared *j, const struct srv_strand *s)
 {
     return srv_chain_may_forget(&s->chain, j->journal.seen) && s->first == NULL &&
-           s->assemblies == NULL && !s->applies && !s->is_fresh && !s->rereads && !s->is_purged;
+           s->assemblies == NULL && !s->applies && !s->is_fresh && !s->rereads && !s->is_purged &&
+           s->marked.first == NULL;
 }
 
 /* Purges all messages about a scene whose end is forgotten, unless another process does. The last
@@ -563,6 +570,70 @@ static void sweep(struct shared *j)
         srv_bell_ring(j->bell);
 }
 
+/* ---- Marks ----------------------------------------------------------------------------------- */
+
+/* Returns whether all is applied of a strand that was delivered before this place. */
+static bool is_applied(const struct srv_strand *s, uint64_t place)
+{
+    return !s->rereads && !s->lacks_parts && (s->first == NULL || s->first->seq > place);
+}
+
+static void tell_read(struct srv_mark_wait *wait)
+{
+    srv_mark_wait_leave(wait);
+    wait->read(wait);
+}
+
+/* Tells those who wait for a strand, in the order of their marks. */
+static void release_marked(struct srv_strand *s)
+{
+    while (s->marked.first != NULL && is_applied(s, s->marked.first->place))
+        tell_read(s->marked.first);
+}
+
+/* Returns whether all is applied of all strands that was delivered before this place. */
+static bool is_all_applied(const struct shared *j, uint64_t place)
+{
+    if (j->unjudged == 0 && !j->rereads && j->lacking == 0)
+        return true;
+    for (size_t i = 0; i < BUCKETS; i++)
+        for (const struct srv_strand *s = j->buckets[i]; s != NULL; s = s->next)
+            if (!is_applied(s, place))
+                return false;
+    return true;
+}
+
+/* Tells those who wait for all strands. It takes long if there is something to judge: then only the
+ * timer calls it. */
+static void release_all_marked(struct shared *j)
+{
+    while (j->marked.first != NULL && is_all_applied(j, j->marked.first->place))
+        tell_read(j->marked.first);
+}
+
+static void meet_mark(struct shared *j, uint64_t seq, obb_str bytes)
+{
+    struct srv_mark_waits waits = srv_marks_read(&j->marks, seq, bytes, now_ms(j));
+    add_to(&j->journal.figures.marks, waits.first != NULL);
+    for (struct srv_mark_wait *wait = waits.first, *next; wait != NULL; wait = next) {
+        next = wait->next;
+        struct srv_strand *s = wait->name.length > 0 ? *place_of(j, wait->name) : NULL;
+        srv_mark_waits_add(s != NULL ? &s->marked : &j->marked, wait);
+        if (s != NULL)
+            release_marked(s);
+        else if (wait->name.length > 0)
+            tell_read(wait);
+    }
+}
+
+void srv_shared_mark(struct srv_journal *journal, struct srv_mark_wait *wait)
+{
+    struct shared *j = self(journal);
+    srv_marks_add(&j->marks, wait, now_ms(j));
+}
+
+/* ---- Looking --------------------------------------------------------------------------------- */
+
 /* Sends again whatever makes no progress, and gives up what waits too long at the end. */
 static void on_timer(void *context)
 {
@@ -583,6 +654,8 @@ static void on_timer(void *context)
         settle_all(j, j->waiting, SRV_JOURNAL_UNKNOWN, false);
     srv_pieces_look(&j->pieces, now);
     srv_purges_look(&j->purges, now);
+    srv_marks_look(&j->marks, now);
+    release_all_marked(j);
     if (j->hurry_ms != 0 && now >= j->hurry_ms)
         srv_pieces_give_up(&j->pieces);
     sweep(j);
@@ -1043,8 +1116,11 @@ static void reread(struct shared *j, struct srv_strand *s, uint64_t from)
 static void end_rereads(struct shared *j)
 {
     for (size_t i = 0; j->rereads && i < BUCKETS; i++)
-        for (struct srv_strand *s = j->buckets[i]; s != NULL; s = s->next)
+        for (struct srv_strand *s = j->buckets[i]; s != NULL; s = s->next) {
+            if (s->rereads && s->marked.first != NULL)
+                add_fresh(j, s);
             s->rereads = false;
+        }
     j->rereads = false;
 }
 
@@ -1166,10 +1242,12 @@ static void judge(struct shared *j, struct srv_strand *s)
     do {
         if (s->applies || s->first == NULL || j->is_lost || is_held(j, s))
             break;
-        if (s->first->judged < s->first->bytes.length)
+        if (s->first->judged < s->first->bytes.length) {
             judge_one(j, s);
-        else
+        } else {
             drop_message(j, s);
+            release_marked(s);
+        }
     } while (srv_clock() < j->turn_end);
     s->judges = false;
     if (s->lacks_parts && !s->applies && s->first == NULL && is_impatient(j, s))
@@ -1177,8 +1255,12 @@ static void judge(struct shared *j, struct srv_strand *s)
     if (!s->applies && s->first != NULL && !is_held(j, s) && !j->is_lost) {
         add_fresh(j, s);
         srv_bell_ring(j->bell);
+        release_marked(s);
         return;
     }
+    release_marked(s);
+    if (j->unjudged == 0)
+        release_all_marked(j);
     send(j, s);
     look_if_caught_up(j);
 }
@@ -1221,13 +1303,27 @@ static void take_message(struct shared *j, obb_str name, uint64_t seq, obb_str b
     add_fresh(j, s);
 }
 
+static void take_mark(struct shared *j, uint64_t seq, obb_str bytes)
+{
+    if (seq >= j->journal.seen)
+        end_rereads(j);
+    if (seq <= j->journal.seen)
+        return; /* it was read before */
+    j->delivered = j->looks;
+    j->journal.seen = seq;
+    meet_mark(j, seq, bytes);
+}
+
 static void on_delivered(void *context, obb_str name, uint64_t seq, uint64_t left, obb_str bytes)
 {
     struct shared *j = context;
     if (j->is_lost)
         return;
     note_gap(j, seq, left);
-    take_message(j, name, seq, bytes);
+    if (name.length == 0)
+        take_mark(j, seq, bytes);
+    else
+        take_message(j, name, seq, bytes);
     end_gap(j);
 }
 
@@ -1249,6 +1345,8 @@ static void on_rest(void *context)
         s->is_fresh = false;
         judge(j, s);
     }
+    if (j->unjudged == 0)
+        release_all_marked(j);
     if (j->fresh != NULL)
         srv_bell_ring(j->bell);
     else
@@ -1414,6 +1512,9 @@ bool srv_shared_create(const srv_shared_options *options, struct srv_journal **o
                                     .patience_ms = PURGE_PATIENCES * j->options.patience_ms,
                                     .done = on_purged,
                                     .context = j};
+    j->marks = (struct srv_marks){.stream = options->stream,
+                                  .writer = options->writer,
+                                  .patience_ms = j->options.patience_ms};
     const struct srv_stream_calls stream_calls = {.appended = on_appended,
                                                   .got = on_got,
                                                   .delivered = on_delivered,

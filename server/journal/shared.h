@@ -36,6 +36,9 @@
  *
  * The end of a scene is forgotten after a while, as the rule says, with all that is kept of it.
  *
+ * Marks tell this process what the others have read (marks.h). They count as places of the log, and
+ * are in no chain.
+ *
  * While the log cannot be reached, new entries fail at once, and nothing of them is ever sent.
  * Entries that were sent before wait until the log has decided. */
 #ifndef SRV_SHARED_H
@@ -43,6 +46,7 @@
 
 #include "server/base/loop.h"
 #include "server/journal/journal.h"
+#include "server/journal/marks.h"
 #include "server/journal/stream.h"
 
 /* A record of another process that counts. The texts live until srv_shared_applied. */
@@ -91,6 +95,11 @@ bool srv_shared_create(const srv_shared_options *options, struct srv_journal **o
 
 /* The foreign record about this name is applied, or the snapshot is loaded. */
 void srv_shared_applied(struct srv_journal *journal, obb_str name);
+
+/* Appends a mark to the log, and calls wait->read once all is applied that any process has read of
+ * the log by now: about wait->name, or about all names. Never within this call, and not as long as
+ * the log cannot be reached. The owner may take `wait` out before (srv_mark_wait_leave). */
+void srv_shared_mark(struct srv_journal *journal, struct srv_mark_wait *wait);
 
 /* The snapshot of this name does not hold what the record says, or is damaged: it is passed over.
  * `why` is one line. */

@@ -1,8 +1,9 @@
 /* A log that many processes append to and read, as the journal sees it: messages under names, in
- * one order for all. Beside it pieces are kept under keys, for whoever asks for them. How both
- * travel is the stream's own. Loop only. */
-#ifndef SRV_STREAM_H
-#define SRV_STREAM_H
+ * one order for all. The empty name is a name, too: that of marks (marks.h). Beside the log, pieces
+ * are kept under keys, for whoever asks for them. How both travel is the stream's own. Loop
+ * only. */
+#ifndef SRV_JOURNAL_STREAM_H
+#define SRV_JOURNAL_STREAM_H
 
 #include "core/obb.h"
 

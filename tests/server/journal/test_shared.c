@@ -972,6 +972,119 @@ START_TEST(a_scene_that_ended_is_purged_once_its_end_is_forgotten)
 }
 END_TEST
 
+/* ---- Marks ----------------------------------------------------------------------------------- */
+
+struct marked {
+    struct srv_mark_wait wait; /* first */
+    int number;
+};
+
+static void on_mark(struct srv_mark_wait *wait) { tell("mark", ((struct marked *)wait)->number); }
+
+static void mark(struct marked *m, const char *name, int number)
+{
+    *m = (struct marked){.wait = {.name = obb_str_of(name), .read = on_mark}, .number = number};
+    const size_t before = strlen(story);
+    srv_shared_mark(journal, &m->wait);
+    ck_assert_uint_eq(strlen(story), before); /* never inside the call */
+}
+
+static const wire_record foreign_made = {.kind = WIRE_RECORD_MADE, .id = {8, 1}},
+                         foreign_next = {.kind = WIRE_RECORD_COMMIT, .id = {8, 2}, .base = {8, 1}};
+
+START_TEST(a_mark_is_told_once_all_before_it_is_applied)
+{
+    struct marked s, t, all;
+    mark(&s, "s", 1);
+    mark(&t, "t", 2);
+    mark(&all, "", 3);
+    ck_assert_uint_eq(the_log.count, 1); /* the other two came too late for it */
+    ck_assert_str_eq(the_log.sent[0].name, "");
+    show_foreign("s", foreign_made);
+    show_foreign("u", foreign_made);
+    show(0);
+    ck_assert_str_eq(story, "foreign 1; foreign 1; ");
+    ck_assert_uint_eq(the_log.count, 2);
+    srv_shared_applied(journal, obb_str_of("s"));
+    ck_assert_str_eq(story, "foreign 1; foreign 1; mark 1; ");
+    show(1);
+    ck_assert_str_eq(story, "foreign 1; foreign 1; mark 1; mark 2; "); /* of t nothing is known */
+    srv_shared_applied(journal, obb_str_of("u"));
+    ck_assert_str_eq(story, "foreign 1; foreign 1; mark 1; mark 2; mark 3; ");
+    ck_assert_uint_eq(the_log.count, 2);
+    ck_assert_uint_eq(figure(&srv_journal_figures(journal)->marks), 2);
+    ck_assert_uint_eq(figure(&srv_journal_figures(journal)->records), 2);
+}
+END_TEST
+
+START_TEST(what_comes_behind_a_mark_is_not_waited_for)
+{
+    struct marked s, all;
+    mark(&s, "s", 1);
+    show_foreign("s", foreign_made);
+    show(0);
+    show_foreign("s", foreign_next);
+    mark(&all, "", 2);
+    show(1);
+    ck_assert_str_eq(story, "foreign 1; ");
+    srv_shared_applied(journal, obb_str_of("s"));
+    ck_assert_str_eq(story, "foreign 1; mark 1; foreign 2; ");
+    show_foreign("t", foreign_made); /* behind the second mark */
+    srv_shared_applied(journal, obb_str_of("s"));
+    run_until(0, strlen(story) + 1);
+    ck_assert_str_eq(story, "foreign 1; mark 1; foreign 2; foreign 1; mark 2; ");
+    srv_shared_applied(journal, obb_str_of("t"));
+}
+END_TEST
+
+START_TEST(a_mark_that_is_not_shown_is_sent_again_and_either_serves)
+{
+    struct marked s, t;
+    the_log.full = true;
+    mark(&s, "s", 1);
+    ck_assert_uint_eq(the_log.count, 0);
+    the_log.full = false;
+    run_until(2, 0); /* nothing is heard of the first one */
+    acknowledge(1, false);
+    run_until(3, 0);
+    ck_assert_uint_eq(the_log.sent[0].bytes.length, the_log.sent[2].bytes.length);
+    mark(&t, "t", 2);
+    show(1);
+    ck_assert_str_eq(story, "mark 1; ");
+    show(0);
+    show(2);
+    ck_assert_str_eq(story, "mark 1; "); /* the one under way came later than those */
+    show(3);
+    ck_assert_str_eq(story, "mark 1; mark 2; ");
+    ck_assert_uint_eq(srv_journal_seen(journal), 4);
+}
+END_TEST
+
+START_TEST(marks_of_others_and_of_those_who_left_are_places_of_the_log_and_nothing_else)
+{
+    struct marked s;
+    struct wire_buf bytes = {0};
+    wire_buf_append(&bytes, "0123456789abcdef", 16);
+    show_bytes("", &bytes);
+    show_foreign("s", foreign_made);
+    srv_shared_applied(journal, obb_str_of("s"));
+    mark(&s, "s", 1);
+    srv_mark_wait_leave(&s.wait);
+    srv_mark_wait_leave(&s.wait);
+    show(0);
+    show_foreign("s", foreign_next);
+    srv_shared_applied(journal, obb_str_of("s"));
+    append("s", WIRE_RECORD_COMMIT, 1, foreign_next.id, 0);
+    show(1);
+    ck_assert_str_eq(story, "foreign 1; foreign 2; good 1; ");
+    ck_assert_uint_eq(srv_journal_seen(journal), 5);
+    ck_assert_uint_eq(figure(&srv_journal_figures(journal)->voided), 0);
+    mark(&s, "s", 2);
+    show(2);
+    ck_assert_str_eq(story, "foreign 1; foreign 2; good 1; mark 2; ");
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("shared");
@@ -1007,6 +1120,11 @@ int main(void)
     tcase_add_test(tc, a_snapshot_that_is_refused_leaves_the_scene_as_it_was);
     tcase_add_test(tc, what_a_snapshot_holds_is_purged_later);
     tcase_add_test(tc, a_scene_that_ended_is_purged_once_its_end_is_forgotten);
+    tcase_add_test(tc, a_mark_is_told_once_all_before_it_is_applied);
+    tcase_add_test(tc, what_comes_behind_a_mark_is_not_waited_for);
+    tcase_add_test(tc, a_mark_that_is_not_shown_is_sent_again_and_either_serves);
+    tcase_add_test(tc,
+                   marks_of_others_and_of_those_who_left_are_places_of_the_log_and_nothing_else);
     suite_add_tcase(suite, tc);
     return test_main(suite);
 }

@@ -1,0 +1,162 @@
+#include "server/journal/marks.h"
+
+#include <stddef.h>
+#include <string.h>
+
+enum { BYTES = 16, PURGE_PATIENCES = 5 };
+
+/* Sets the tags of marks apart from those of messages, pieces and purges. */
+#define MARK_TAG (UINT64_C(1) << 61)
+
+static const obb_str no_name = {.bytes = "", .length = 0};
+
+void srv_mark_waits_add(struct srv_mark_waits *waits, struct srv_mark_wait *wait)
+{
+    wait->in = waits;
+    wait->next = NULL;
+    wait->previous = waits->last;
+    *(waits->last != NULL ? &waits->last->next : &waits->first) = wait;
+    waits->last = wait;
+}
+
+void srv_mark_wait_leave(struct srv_mark_wait *wait)
+{
+    struct srv_mark_waits *waits = wait->in;
+    if (waits == NULL)
+        return;
+    *(wait->previous != NULL ? &wait->previous->next : &waits->first) = wait->next;
+    *(wait->next != NULL ? &wait->next->previous : &waits->last) = wait->previous;
+    wait->in = NULL;
+}
+
+static void move_all(struct srv_mark_waits *from, struct srv_mark_waits *to)
+{
+    for (struct srv_mark_wait *wait; (wait = from->first) != NULL;) {
+        srv_mark_wait_leave(wait);
+        srv_mark_waits_add(to, wait);
+    }
+}
+
+static void write_number(uint64_t number, char *out)
+{
+    for (unsigned i = 0; i < 8; i++)
+        out[i] = (char)(number >> 8 * i & 0xff);
+}
+
+static void write_mark(const struct srv_marks *m, char out[static BYTES])
+{
+    write_number(m->writer, out);
+    write_number(m->counter, out + 8);
+}
+
+static uint64_t new_tag(struct srv_marks *m) { return MARK_TAG | ++m->tags; }
+
+/* Lets the next look send the mark again. */
+static void send_soon(struct srv_marks *m, uint64_t now_ms)
+{
+    m->moved_ms = now_ms > m->patience_ms ? now_ms - m->patience_ms : 0;
+}
+
+/* Sends the mark under way, or sends it again: whichever of the two is read first serves. */
+static void send(struct srv_marks *m, uint64_t now_ms)
+{
+    char bytes[BYTES];
+    write_mark(m, bytes);
+    m->tag = new_tag(m);
+    m->moved_ms = now_ms;
+    m->is_sent = true;
+    if (!m->stream->append(m->stream, no_name, m->tag,
+                           (obb_str){.bytes = bytes, .length = sizeof bytes}))
+        send_soon(m, now_ms);
+}
+
+/* Sends the next mark if somebody waits for it, and none is under way. */
+static void send_next(struct srv_marks *m, uint64_t now_ms)
+{
+    if (m->is_sent || m->next.first == NULL)
+        return;
+    move_all(&m->next, &m->sent);
+    m->counter++;
+    send(m, now_ms);
+}
+
+void srv_marks_add(struct srv_marks *marks, struct srv_mark_wait *wait, uint64_t now_ms)
+{
+    wait->place = 0;
+    srv_mark_waits_add(&marks->next, wait);
+    send_next(marks, now_ms);
+}
+
+/* Lets the marks be purged after a while that come before the last one. */
+static void plan_purge(struct srv_marks *m, uint64_t now_ms)
+{
+    if (m->purged != 0)
+        return;
+    m->purged = m->last;
+    m->due_ms = now_ms + SRV_MARKS_KEEP_MS;
+}
+
+struct srv_mark_waits srv_marks_read(struct srv_marks *marks, uint64_t seq, obb_str bytes,
+                                     uint64_t now_ms)
+{
+    char own[BYTES];
+    struct srv_mark_waits waits = {NULL, NULL};
+    write_mark(marks, own);
+    if (bytes.length != BYTES || memcmp(bytes.bytes, own, BYTES / 2) != 0)
+        return waits; /* of another process */
+    marks->last = seq;
+    plan_purge(marks, now_ms);
+    if (!marks->is_sent || memcmp(bytes.bytes, own, BYTES) != 0)
+        return waits;
+    waits = marks->sent;
+    marks->sent = (struct srv_mark_waits){NULL, NULL};
+    for (struct srv_mark_wait *wait = waits.first; wait != NULL; wait = wait->next) {
+        wait->in = NULL;
+        wait->place = seq;
+    }
+    marks->is_sent = false;
+    send_next(marks, now_ms);
+    return waits;
+}
+
+bool srv_marks_appended(struct srv_marks *marks, uint64_t tag, bool known, uint64_t now_ms)
+{
+    if (tag >> 61 != MARK_TAG >> 61)
+        return false;
+    if (tag == marks->asked) {
+        marks->asked = 0;
+        if (known) {
+            const bool is_last = marks->purged == marks->last;
+            marks->purged = 0;
+            if (!is_last)
+                plan_purge(marks, now_ms);
+        }
+    } else if (tag == marks->tag && marks->is_sent && !known) {
+        send_soon(marks, now_ms);
+    }
+    return true;
+}
+
+static void look_at_purge(struct srv_marks *m, uint64_t now_ms)
+{
+    if (m->purged == 0 || now_ms < m->due_ms ||
+        (m->asked != 0 && now_ms - m->asked_ms < PURGE_PATIENCES * m->patience_ms))
+        return;
+    m->asked = new_tag(m);
+    m->asked_ms = now_ms;
+    if (!m->stream->purge(m->stream, no_name, m->purged, m->asked))
+        m->asked = 0;
+}
+
+void srv_marks_look(struct srv_marks *marks, uint64_t now_ms)
+{
+    look_at_purge(marks, now_ms);
+    if (!marks->is_sent || now_ms - marks->moved_ms < marks->patience_ms)
+        return;
+    if (marks->sent.first != NULL) {
+        send(marks, now_ms);
+        return;
+    }
+    marks->is_sent = false; /* nobody waits for it any more */
+    send_next(marks, now_ms);
+}
