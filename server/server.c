@@ -17,6 +17,7 @@
 #include "server/routes/handlers.h"
 #include "server/routes/page.h"
 #include "server/routes/table.h"
+#include "server/scenes/await.h"
 #include "server/scenes/durable.h"
 #include "server/scenes/epoch.h"
 #include "server/scenes/rebuild.h"
@@ -47,6 +48,7 @@ struct srv_server {
     struct srv_recorder recorder;
     struct srv_log_streams logs;
     struct srv_starved starved;
+    struct srv_awaits awaits;
     struct srv_data *data;       /* of --data, or NULL */
     struct srv_cluster *cluster; /* of --journal, or NULL */
     bool failed;                 /* it cannot go on: srv_data_error or srv_cluster_error */
@@ -105,6 +107,7 @@ static void begin_to_end(struct srv_server *server)
     srv_events_stop(server->services.events);
     srv_log_streams_stop(&server->logs);
     srv_data_stop(server->data);
+    srv_awaits_stop(&server->awaits);
     srv_cluster_stop(server->cluster);
     srv_player_stop(server->player);
     srv_demo_play_stop(server->demo);
@@ -156,7 +159,10 @@ static bool admit(struct srv_request *request, const char *authorization, wire_p
 {
     return srv_admit_request(request->services->admit, request, authorization, problem) &&
            scenes_are_there(request, problem) &&
-           srv_epoch_check(request, srv_route_makes(request->route), problem);
+           srv_epoch_check(request,
+                           srv_request_may_await(request) ? SRV_MAKES_NONE_YET
+                                                          : srv_route_makes(request->route),
+                           problem);
 }
 
 /* Checks that new scenes begin with a history that a scene may have. */
@@ -244,7 +250,12 @@ static bool create_scenes(struct srv_server *server, const struct obb_kernels *k
                                              .metrics = &server->metrics};
     srv_writer_listen(&server->writer, srv_recorder_listener(&server->recorder));
     srv_writer_listen(&server->writer, srv_log_listener(&server->logs));
-    return true;
+    server->awaits = (struct srv_awaits){.loop = server->loop,
+                                         .store = server->store,
+                                         .locks = &server->locks,
+                                         .budget = &server->budget};
+    srv_writer_listen(&server->writer, srv_awaits_listener(&server->awaits));
+    return srv_awaits_init(&server->awaits);
 }
 
 static void publish_services(struct srv_server *server)
@@ -260,6 +271,7 @@ static void publish_services(struct srv_server *server)
     services->recorder = &server->recorder;
     services->logs = &server->logs;
     services->starved = &server->starved;
+    services->awaits = &server->awaits;
 }
 
 static bool create_http(struct srv_server *server)
@@ -423,7 +435,8 @@ static bool begin_scenes(struct srv_server *server)
     if ((server->data == NULL || srv_data_begin(server->data)) &&
         (server->cluster == NULL || srv_cluster_begin(server->cluster))) {
         if (server->cluster != NULL)
-            server->services.journal = srv_cluster_journal(server->cluster);
+            server->services.journal = server->awaits.journal =
+                srv_cluster_journal(server->cluster);
         return true;
     }
     (void)fprintf(stderr, "obbd: --%s: there is not enough memory\n",
@@ -556,6 +569,7 @@ void srv_server_destroy(struct srv_server *server)
     srv_timer_destroy(server->token_timer);
     srv_lag_destroy(server->lag);
     srv_starved_fini(&server->starved);
+    srv_awaits_fini(&server->awaits);
     srv_pool_destroy(server->pool);
     srv_loop_destroy(server->loop);
     srv_metrics_fini(&server->metrics);

@@ -117,6 +117,7 @@ typedef struct obb_query { /* small: a commit may hold 100,000 */
     const obb_edit *with;
     obb_str tag;     /* with has_tag: the client's; no part of the question */
     bool unrecorded; /* nor is this: a scene that records queries leaves it out */
+    bool fresh;      /* nor this: the caller opens the newest state of all processes over one log */
 } obb_query;
 
 /* Returns how many views the query is bound to: one for each time, or one. */

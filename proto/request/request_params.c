@@ -27,6 +27,8 @@ typedef enum param {
     TAG,
     HIT,
     BOX,
+    REVISION,
+    FRESH,
     PARAMS
 } param;
 
@@ -46,9 +48,16 @@ static const obb_str names[PARAMS] = {
     [TAG] = WIRE_FIELD("tag"),
     [HIT] = WIRE_FIELD("hit"),
     [BOX] = WIRE_FIELD("box"),
+    [REVISION] = WIRE_FIELD("revision"),
+    [FRESH] = WIRE_FIELD("fresh"),
 };
 
 #define BIT(param) (1u << (param))
+
+/* How new the state must be. */
+#define FRESHNESS (BIT(REVISION) | BIT(FRESH))
+
+static const char revision_rule[] = "a revision is a whole number from 0 to 2^53";
 
 static bool refuse(wire_problem *problem, struct obb_arena *arena, obb_str found, const char *rule)
 {
@@ -127,8 +136,7 @@ static bool read_at(const obb_str values[static PARAMS], unsigned seen, struct o
     }
     if ((seen & BIT(AT_REVISION)) != 0) {
         if (!whole(values[AT_REVISION], 0, OBB_MAX_WHOLE, &number))
-            return refuse(problem, arena, values[AT_REVISION],
-                          "a revision is a whole number from 0 to 2^53");
+            return refuse(problem, arena, values[AT_REVISION], revision_rule);
         *at = (obb_at){.kind = OBB_AT_REVISION, .revision = (uint64_t)number};
     }
     return true;
@@ -163,6 +171,23 @@ static bool read_truth(obb_str value, const char *rule, struct obb_arena *arena,
 {
     *out = obb_str_equal(value, obb_str_of("true"));
     return *out || obb_str_equal(value, obb_str_of("false")) || refuse(problem, arena, value, rule);
+}
+
+/* Reads how new the state must be. "fresh" may stand without a value. */
+static bool read_freshness(const obb_str values[static PARAMS], unsigned seen,
+                           struct obb_arena *arena, wire_freshness *out, wire_problem *problem)
+{
+    double number = 0;
+    *out = (wire_freshness){.has_revision = (seen & BIT(REVISION)) != 0};
+    if (out->has_revision && !whole(values[REVISION], 0, OBB_MAX_WHOLE, &number))
+        return refuse(problem, arena, values[REVISION], revision_rule);
+    out->revision = (uint64_t)number;
+    if ((seen & BIT(FRESH)) != 0 && values[FRESH].length == 0)
+        out->fresh = true;
+    else if ((seen & BIT(FRESH)) != 0)
+        return read_truth(values[FRESH], "fresh is true or false, or stands alone", arena,
+                          &out->fresh, problem);
+    return true;
 }
 
 /* Reads the names of boxes and entities that a list or a stream is narrowed to. */
@@ -214,9 +239,10 @@ bool wire_read_box_params(const wire_param *params, size_t count, struct obb_are
     obb_str values[PARAMS];
     unsigned seen;
     wire_box_params result = {.include = 0};
-    if (!collect(params, count, BIT(INCLUDE) | BIT(AT_TIME) | BIT(AT_REVISION), arena, values,
-                 &seen, problem) ||
-        !read_at(values, seen, arena, &result.has_at, &result.at, problem))
+    if (!collect(params, count, BIT(INCLUDE) | BIT(AT_TIME) | BIT(AT_REVISION) | FRESHNESS, arena,
+                 values, &seen, problem) ||
+        !read_at(values, seen, arena, &result.has_at, &result.at, problem) ||
+        !read_freshness(values, seen, arena, &result.freshness, problem))
         return false;
     if ((seen & BIT(INCLUDE)) != 0 &&
         !read_words(values[INCLUDE], words, (int)(sizeof words / sizeof *words), arena,
@@ -234,9 +260,10 @@ bool wire_read_box_list_params(const wire_param *params, size_t count, struct ob
     wire_list_params result = {.limit = DEFAULT_PAGE};
     if (!collect(params, count,
                  BIT(LIMIT) | BIT(CURSOR) | BIT(PREFIX) | BIT(ENTITY) | BIT(AT_TIME) |
-                     BIT(AT_REVISION),
+                     BIT(AT_REVISION) | FRESHNESS,
                  arena, values, &seen, problem) ||
         !read_at(values, seen, arena, &result.has_at, &result.at, problem) ||
+        !read_freshness(values, seen, arena, &result.freshness, problem) ||
         !read_limit(values, seen, arena, &result.limit, problem))
         return false;
     if (!read_id_cursor(values, seen, arena, &result.after_id, problem))
@@ -253,8 +280,10 @@ bool wire_read_frame_params(const wire_param *params, size_t count, struct obb_a
     obb_str values[PARAMS];
     unsigned seen;
     wire_box_params result = {.include = 0};
-    if (!collect(params, count, BIT(AT_TIME) | BIT(AT_REVISION), arena, values, &seen, problem) ||
-        !read_at(values, seen, arena, &result.has_at, &result.at, problem))
+    if (!collect(params, count, BIT(AT_TIME) | BIT(AT_REVISION) | FRESHNESS, arena, values, &seen,
+                 problem) ||
+        !read_at(values, seen, arena, &result.has_at, &result.at, problem) ||
+        !read_freshness(values, seen, arena, &result.freshness, problem))
         return false;
     *out = result;
     return true;
@@ -268,6 +297,7 @@ static bool read_page_by_name(const wire_param *params, size_t count, unsigned m
     unsigned seen;
     wire_list_params result = {.limit = DEFAULT_PAGE};
     if (!collect(params, count, BIT(LIMIT) | BIT(CURSOR) | more, arena, values, &seen, problem) ||
+        !read_freshness(values, seen, arena, &result.freshness, problem) ||
         !read_limit(values, seen, arena, &result.limit, problem))
         return false;
     if ((seen & BIT(PREFIX)) != 0)
@@ -284,13 +314,13 @@ static bool read_page_by_name(const wire_param *params, size_t count, unsigned m
 bool wire_read_scene_list_params(const wire_param *params, size_t count, struct obb_arena *arena,
                                  wire_list_params *out, wire_problem *problem)
 {
-    return read_page_by_name(params, count, 0, arena, out, problem);
+    return read_page_by_name(params, count, BIT(FRESH), arena, out, problem);
 }
 
 bool wire_read_frame_list_params(const wire_param *params, size_t count, struct obb_arena *arena,
                                  wire_list_params *out, wire_problem *problem)
 {
-    return read_page_by_name(params, count, BIT(PREFIX), arena, out, problem);
+    return read_page_by_name(params, count, BIT(PREFIX) | FRESHNESS, arena, out, problem);
 }
 
 bool wire_read_event_params(const wire_param *params, size_t count, struct obb_arena *arena,
@@ -353,11 +383,13 @@ bool wire_read_log_params(const wire_param *params, size_t count, struct obb_are
     unsigned seen;
     double from = 0;
     wire_log_params result = {.follow = false};
-    if (!collect(params, count, BIT(FROM) | BIT(FOLLOW), arena, values, &seen, problem))
+    if (!collect(params, count, BIT(FROM) | BIT(FOLLOW) | FRESHNESS, arena, values, &seen,
+                 problem) ||
+        !read_freshness(values, seen, arena, &result.freshness, problem))
         return false;
     result.has_from = (seen & BIT(FROM)) != 0;
     if (result.has_from && !whole(values[FROM], 0, OBB_MAX_WHOLE, &from))
-        return refuse(problem, arena, values[FROM], "a revision is a whole number from 0 to 2^53");
+        return refuse(problem, arena, values[FROM], revision_rule);
     result.from = (uint64_t)from;
     if ((seen & BIT(FOLLOW)) != 0 &&
         !read_truth(values[FOLLOW], "follow is true or false", arena, &result.follow, problem))
@@ -372,8 +404,10 @@ bool wire_read_recorded_params(const wire_param *params, size_t count, struct ob
     obb_str values[PARAMS];
     unsigned seen;
     wire_recorded_params result = {.after_id = 0};
-    if (!collect(params, count, BIT(TAG) | BIT(HIT) | BIT(BOX) | BIT(LIMIT) | BIT(CURSOR), arena,
+    if (!collect(params, count,
+                 BIT(TAG) | BIT(HIT) | BIT(BOX) | BIT(LIMIT) | BIT(CURSOR) | FRESHNESS, arena,
                  values, &seen, problem) ||
+        !read_freshness(values, seen, arena, &result.freshness, problem) ||
         !read_limit(values, seen, arena, &result.limit, problem) ||
         !read_id_cursor(values, seen, arena, &result.after_id, problem))
         return false;
@@ -394,6 +428,15 @@ bool wire_read_recorded_params(const wire_param *params, size_t count, struct ob
     }
     *out = result;
     return true;
+}
+
+bool wire_read_freshness_params(const wire_param *params, size_t count, struct obb_arena *arena,
+                                wire_freshness *out, wire_problem *problem)
+{
+    obb_str values[PARAMS];
+    unsigned seen;
+    return collect(params, count, FRESHNESS, arena, values, &seen, problem) &&
+           read_freshness(values, seen, arena, out, problem);
 }
 
 bool wire_read_no_params(const wire_param *params, size_t count, struct obb_arena *arena,

@@ -14,6 +14,13 @@ typedef struct wire_param {
     obb_str key, value; /* value has length 0 if there was no "=" */
 } wire_param;
 
+/* How new the state must be that an answer is given from. Zeroes: as it is. */
+typedef struct wire_freshness {
+    bool has_revision;
+    bool fresh;        /* the newest state of all processes over one log */
+    uint64_t revision; /* with has_revision: at least this one */
+} wire_freshness;
+
 /* The derived geometry that an answer about a box may include. */
 enum {
     WIRE_INCLUDE_AXES = 1,
@@ -29,6 +36,7 @@ typedef struct wire_box_params {
     unsigned include; /* of WIRE_INCLUDE_… */
     bool has_at;
     obb_at at;
+    wire_freshness freshness;
 } wire_box_params;
 
 bool wire_read_box_params(const wire_param *params, size_t count, struct obb_arena *arena,
@@ -46,6 +54,7 @@ typedef struct wire_list_params {
     obb_str entity;     /* boxes; length 0: any */
     bool has_at;
     obb_at at;
+    wire_freshness freshness; /* of scenes: only `fresh` */
 } wire_list_params;
 
 bool wire_read_box_list_params(const wire_param *params, size_t count, struct obb_arena *arena,
@@ -91,6 +100,7 @@ typedef struct wire_recorded_params {
     obb_str tag;
     bool hit;    /* whether the answer found something */
     obb_str box; /* that the query or its answer names; length 0: any */
+    wire_freshness freshness;
 } wire_recorded_params;
 
 bool wire_read_recorded_params(const wire_param *params, size_t count, struct obb_arena *arena,
@@ -100,11 +110,16 @@ typedef struct wire_log_params {
     bool has_from; /* false: from the oldest state that is kept */
     uint64_t from; /* the log begins with the state after this revision */
     bool follow;   /* the log goes on as commits come */
+    wire_freshness freshness;
 } wire_log_params;
 
 /* Reads the parameters of a log. */
 bool wire_read_log_params(const wire_param *params, size_t count, struct obb_arena *arena,
                           wire_log_params *out, wire_problem *problem);
+
+/* Reads the parameters of a read that has no others. */
+bool wire_read_freshness_params(const wire_param *params, size_t count, struct obb_arena *arena,
+                                wire_freshness *out, wire_problem *problem);
 
 /* Refuses every parameter. */
 bool wire_read_no_params(const wire_param *params, size_t count, struct obb_arena *arena,

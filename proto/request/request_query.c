@@ -57,6 +57,7 @@ enum query_field {
     RECORD,
     COLUMNS,
     FLOAT,
+    FRESH,
     QUERY_FIELDS
 };
 
@@ -85,6 +86,7 @@ static const obb_str query_fields[QUERY_FIELDS] = {
     [RECORD] = WIRE_FIELD("record"),
     [COLUMNS] = WIRE_FIELD("columns"),
     [FLOAT] = WIRE_FIELD("float"),
+    [FRESH] = WIRE_FIELD("fresh"),
 };
 
 #define KIND_BIT(kind) (1u << (kind))
@@ -121,6 +123,7 @@ static const unsigned kinds_with[QUERY_FIELDS] = {
     [RECORD] = EVERY_KIND,
     [COLUMNS] = KINDS_WITH_COLUMNS,
     [FLOAT] = KINDS_WITH_COLUMNS,
+    [FRESH] = EVERY_KIND,
 };
 
 /* The field that a kind of query needs; nearest needs POINTS or BOXES. */
@@ -397,6 +400,8 @@ static bool read_field(struct wire_query_reading *r, int field)
         return wire_read_bool(c, &q->columns);
     case FLOAT:
         return read_float(r);
+    case FRESH:
+        return wire_read_bool(c, &q->fresh);
     case QUERY_FIELDS:
         break;
     }

@@ -169,6 +169,15 @@ bool srv_admit_holds(const struct srv_admit *a, struct srv_request *request)
     return time(NULL) < request->grant.expiry;
 }
 
+bool srv_admit_again(const struct srv_admit *a, struct srv_request *request)
+{
+    if (!srv_admit_holds(a, request))
+        return false;
+    request->token =
+        request->grant.by_token ? srv_auth_find_hash(a->auth, request->grant.sha256) : NULL;
+    return true;
+}
+
 bool srv_admit_scene(const struct srv_admit *a, const struct srv_request *request, obb_str scene)
 {
     if (!request->grant.by_token)

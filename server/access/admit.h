@@ -43,6 +43,9 @@ bool srv_admit_request(struct srv_admit *admit, struct srv_request *request,
  * a reload. */
 bool srv_admit_holds(const struct srv_admit *admit, struct srv_request *request);
 
+/* Does the same, and sets request->token anew, for a request whose handler is called anew. */
+bool srv_admit_again(const struct srv_admit *admit, struct srv_request *request);
+
 /* Returns whether the token by which the request was admitted is for the scene, too. True without
  * tokens. */
 bool srv_admit_scene(const struct srv_admit *admit, const struct srv_request *request,

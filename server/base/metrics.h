@@ -92,6 +92,10 @@
     X(journal_size, gauge, "obbd_journal_size_bytes", 1, "Bytes of the journal's files.")    \
     X(journal_lag, gauge, "obbd_journal_lag_records", 1,                                     \
       "Records and pieces of snapshots that wait to be written.")                            \
+    X(journal_marks, counter, "obbd_journal_marks_total", 1,                                 \
+      "Marks that were read of a log of many daemons, for reads that are fresh.")            \
+    X(journal_awaiting, gauge, "obbd_journal_awaiting", 1,                                   \
+      "Requests that wait for a revision, or for a mark, of a log of many daemons.")         \
     X(journal_broken, gauge, "obbd_journal_broken", 1,                                       \
       "1 while nothing can be written, because the disk is full or has failed.")
 

@@ -7,6 +7,7 @@
 
 #include <stdatomic.h>
 
+struct srv_await;
 struct srv_exchange;
 struct srv_services;
 
@@ -49,6 +50,7 @@ struct srv_request {
      * answer soon, with any answer. May be NULL. */
     void (*on_cancel)(struct srv_request *request);
     void *work;                    /* the handler's own */
+    struct srv_await *await;       /* its wait for a state; NULL: it never waited */
     struct srv_exchange *exchange; /* private to server/http */
 };
 

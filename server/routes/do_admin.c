@@ -2,6 +2,7 @@
 #include "server/base/metrics.h"
 #include "server/journal/journal.h"
 #include "server/routes/handlers.h"
+#include "server/scenes/await.h"
 #include "server/scenes/scenes.h"
 
 static uint64_t figure(const _Atomic uint64_t *of)
@@ -26,6 +27,7 @@ static void refresh_journal(struct srv_metrics *metrics, struct srv_journal *jou
     metrics->journal_purges = figure(&figures->purges);
     metrics->journal_failures = figure(&figures->failures);
     metrics->journal_size = figure(&figures->size);
+    metrics->journal_marks = figure(&figures->marks);
     metrics->journal_lag = srv_journal_waiting(journal);
     metrics->journal_broken = srv_journal_state(journal) != SRV_JOURNAL_OK;
 }
@@ -34,6 +36,7 @@ static void refresh(struct srv_services *services)
 {
     if (services->journal != NULL)
         refresh_journal(services->metrics, services->journal);
+    services->metrics->journal_awaiting = services->awaits->count;
     services->metrics->in_flight_bytes = obb_budget_used(services->budget);
     services->metrics->queue = srv_pool_jobs(services->pool);
     services->metrics->scenes = obb_store_scenes(services->store);

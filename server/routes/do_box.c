@@ -1,5 +1,6 @@
 /* Single boxes: putting, reading, changing, removing and listing them. */
 #include "server/routes/handlers.h"
+#include "server/scenes/await.h"
 #include "server/scenes/change.h"
 #include "server/scenes/conditions.h"
 #include "server/scenes/loop_time.h"
@@ -136,7 +137,8 @@ void srv_do_box_get(struct srv_request *request)
         return;
     }
     obb_str name;
-    struct obb_scene *scene = srv_path_scene(request);
+    struct obb_scene *scene =
+        srv_path_scene_at(request, &params.freshness, params.has_at ? &params.at : NULL);
     if (scene == NULL || !srv_path_name(request, BOX_PART, &name))
         return;
     struct obb_view *view = srv_open_view(request, scene, params.has_at ? &params.at : NULL);
@@ -245,7 +247,8 @@ void srv_do_box_list(struct srv_request *request)
         srv_reply_problem(request, &problem);
         return;
     }
-    struct obb_scene *scene = srv_path_scene(request);
+    struct obb_scene *scene =
+        srv_path_scene_at(request, &l->params.freshness, l->params.has_at ? &l->params.at : NULL);
     if (scene == NULL)
         return;
     l->view = srv_open_view(request, scene, l->params.has_at ? &l->params.at : NULL);

@@ -230,6 +230,26 @@ static const char *lacking_scope(const struct commit *c)
     return NULL;
 }
 
+/* Returns the state that the commit's queries ask for beside its own. */
+static wire_freshness freshness_of(const struct commit *c)
+{
+    const obb_edit *edit = &c->commit.edit;
+    const bool makes = changes_something(edit); /* a state, of which the queries may speak */
+    wire_freshness freshness = {.has_revision = false};
+    for (size_t i = 0; i < c->commit.query_count; i++)
+        freshness.fresh = freshness.fresh || (c->commit.queries[i].fresh && !is_made(&c->commit));
+    for (size_t i = 0; i < edit->moment_count; i++) {
+        const obb_at *at = &edit->moments[i].at;
+        if (at->kind != OBB_AT_REVISION || at->clamp || (makes && at->revision == 0))
+            continue;
+        const uint64_t revision = at->revision - makes;
+        if (!freshness.has_revision || revision > freshness.revision)
+            freshness.revision = revision;
+        freshness.has_revision = true;
+    }
+    return freshness;
+}
+
 static void commit_apply(struct srv_work *work)
 {
     struct commit *c = (struct commit *)work;
@@ -249,6 +269,8 @@ static void commit_apply(struct srv_work *work)
         }
         c->change.flaw = &c->problem;
     }
+    if (c->good)
+        c->change.freshness = freshness_of(c);
     const char *lacking = lacking_scope(c);
     if (lacking != NULL) {
         const wire_problem problem = wire_problem_http(403, lacking);

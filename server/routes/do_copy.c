@@ -2,6 +2,7 @@
 #include "server/access/admit.h"
 #include "server/routes/do_scene.h"
 #include "server/routes/handlers.h"
+#include "server/scenes/await.h"
 #include "server/scenes/change.h"
 #include "server/scenes/conditions.h"
 #include "server/scenes/scenes.h"
@@ -66,7 +67,7 @@ static void copy_apply(struct srv_work *work)
     }
     if (!may_write(request, c->sent.to))
         return;
-    struct obb_scene *scene = srv_path_scene(request);
+    struct obb_scene *scene = srv_path_scene_at(request, NULL, c->sent.has_at ? &c->sent.at : NULL);
     if (scene == NULL || !matches(request, scene))
         return;
     op->from = srv_open_view(request, scene, c->sent.has_at ? &c->sent.at : NULL);

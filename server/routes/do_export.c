@@ -1,6 +1,7 @@
 /* Whole scenes as lines: exported piece by piece, imported as one commit. */
 #include "server/routes/do_scene.h"
 #include "server/routes/handlers.h"
+#include "server/scenes/await.h"
 #include "server/scenes/change.h"
 #include "server/scenes/conditions.h"
 #include "server/scenes/paged_answer.h"
@@ -59,9 +60,14 @@ enum {
 
 void srv_do_export(struct srv_request *request)
 {
-    if (!srv_no_params(request))
+    wire_freshness freshness;
+    wire_problem problem;
+    if (!wire_read_freshness_params(request->target.params, request->target.param_count,
+                                    &request->arena, &freshness, &problem)) {
+        srv_reply_problem(request, &problem);
         return;
-    struct obb_scene *scene = srv_path_scene(request);
+    }
+    struct obb_scene *scene = srv_path_scene_at(request, &freshness, NULL);
     if (scene == NULL)
         return;
     struct export *e = srv_work_room(request, sizeof *e);

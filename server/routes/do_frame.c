@@ -1,5 +1,6 @@
 /* Single frames: putting, reading, removing and listing them. */
 #include "server/routes/handlers.h"
+#include "server/scenes/await.h"
 #include "server/scenes/change.h"
 #include "server/scenes/conditions.h"
 #include "server/scenes/loop_time.h"
@@ -101,7 +102,8 @@ void srv_do_frame_get(struct srv_request *request)
         return;
     }
     obb_str name;
-    struct obb_scene *scene = srv_path_scene(request);
+    struct obb_scene *scene =
+        srv_path_scene_at(request, &params.freshness, params.has_at ? &params.at : NULL);
     if (scene == NULL || !srv_path_name(request, FRAME_PART, &name))
         return;
     struct obb_view *view = srv_open_view(request, scene, params.has_at ? &params.at : NULL);
@@ -199,7 +201,7 @@ void srv_do_frame_list(struct srv_request *request)
         srv_reply_problem(request, &problem);
         return;
     }
-    struct obb_scene *scene = srv_path_scene(request);
+    struct obb_scene *scene = srv_path_scene_at(request, &l->params.freshness, NULL);
     if (scene == NULL)
         return;
     l->view = srv_open_view(request, scene, NULL);

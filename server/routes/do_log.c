@@ -1,7 +1,7 @@
 /* The log of a scene: GET /v1/scenes/{scene}/log. */
 #include "server/log/log_stream.h"
 #include "server/routes/handlers.h"
-#include "server/scenes/scenes.h"
+#include "server/scenes/await.h"
 
 void srv_do_log(struct srv_request *request)
 {
@@ -12,7 +12,9 @@ void srv_do_log(struct srv_request *request)
         srv_reply_problem(request, &problem);
         return;
     }
-    struct obb_scene *scene = srv_path_scene(request);
+    const obb_at from = {.kind = OBB_AT_REVISION, .revision = params.from};
+    struct obb_scene *scene =
+        srv_path_scene_at(request, &params.freshness, params.has_from ? &from : NULL);
     if (scene != NULL)
         srv_log_stream_start(request->services->logs, request, scene, &params);
 }

@@ -5,6 +5,7 @@
 #include "server/base/metrics.h"
 #include "server/routes/handlers.h"
 #include "server/scenes/async_destroy.h"
+#include "server/scenes/await.h"
 #include "server/scenes/loop_time.h"
 #include "server/scenes/paged_answer.h"
 #include "server/scenes/scenes.h"
@@ -536,8 +537,10 @@ static void query_start(struct srv_work *work)
     }
     if (!q->good) /* the scene may refuse a change that comes before the flaw */
         ask_nothing(q);
-    struct obb_scene *scene =
-        srv_path_scene(request); /* looked up anew: it may be removed by now */
+    const wire_freshness freshness = {.fresh = q->good && q->query.fresh};
+    const bool has_at = q->good && q->query.has_at;
+    struct obb_scene *scene = /* looked up anew: it may be removed by now */
+        srv_path_scene_at(request, &freshness, has_at ? &q->query.at : NULL);
     if (scene == NULL || !srv_plans_room(&q->plans, request, &q->query, 1))
         return;
     q->moment = obb_query_moments(&q->query);

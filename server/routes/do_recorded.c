@@ -1,6 +1,7 @@
 /* The queries that a scene has recorded: GET /v1/scenes/{scene}/queries. */
 #include "server/events/recorder.h"
 #include "server/routes/handlers.h"
+#include "server/scenes/await.h"
 #include "server/scenes/loop_time.h"
 #include "server/scenes/scenes.h"
 #include "server/scenes/work.h"
@@ -91,7 +92,7 @@ void srv_do_recorded(struct srv_request *request)
         srv_reply_problem(request, &problem);
         return;
     }
-    struct obb_scene *scene = srv_path_scene(request);
+    struct obb_scene *scene = srv_path_scene_at(request, &l->params.freshness, NULL);
     if (scene == NULL || !find(l, request, scene))
         return;
     size_t bytes = 0;

@@ -3,6 +3,7 @@
 
 #include "server/access/auth.h"
 #include "server/routes/handlers.h"
+#include "server/scenes/await.h"
 #include "server/scenes/change.h"
 #include "server/scenes/conditions.h"
 #include "server/scenes/measure.h"
@@ -52,9 +53,14 @@ void srv_reply_scene(struct srv_request *request, int status, struct obb_scene *
 
 void srv_do_scene_get(struct srv_request *request)
 {
-    if (!srv_no_params(request))
+    wire_freshness freshness;
+    wire_problem problem;
+    if (!wire_read_freshness_params(request->target.params, request->target.param_count,
+                                    &request->arena, &freshness, &problem)) {
+        srv_reply_problem(request, &problem);
         return;
-    struct obb_scene *scene = srv_path_scene(request);
+    }
+    struct obb_scene *scene = srv_path_scene_at(request, &freshness, NULL);
     if (scene == NULL)
         return;
     obb_scene_info info;
@@ -73,6 +79,8 @@ void srv_do_scene_list(struct srv_request *request)
         srv_reply_problem(request, &problem);
         return;
     }
+    if (srv_request_awaits(request, &params.freshness))
+        return;
     const size_t scenes = obb_store_scenes(store);
     const size_t room = params.limit < scenes ? params.limit : scenes;
     wire_scene_row *rows = obb_arena_alloc(&request->arena, room, sizeof *rows);

@@ -1,6 +1,8 @@
 #include "server/scenes/change.h"
 
 #include "server/base/metrics.h"
+#include "server/scenes/await.h"
+#include "server/scenes/conditions.h"
 #include "server/scenes/epoch.h"
 #include "server/scenes/scenes.h"
 #include "server/scenes/services.h"
@@ -165,9 +167,37 @@ static void on_done(struct srv_write *w)
     c->applied(c);
 }
 
+static void need(wire_freshness *freshness, uint64_t revision)
+{
+    if (revision == 0 || (freshness->has_revision && revision <= freshness->revision))
+        return;
+    freshness->has_revision = true;
+    freshness->revision = revision;
+}
+
+/* Returns what the scene must have reached before the change can be judged. */
+static wire_freshness needs_of(const struct srv_change *c)
+{
+    wire_freshness freshness = c->freshness;
+    const obb_edit *edit = c->op.kind == SRV_OP_EDIT ? c->op.edit : NULL;
+    const char *if_match = c->work.request->if_match;
+    if (edit != NULL && edit->has_if_revision)
+        need(&freshness, edit->if_revision);
+    for (size_t i = 0; edit != NULL && i < edit->if_box_count; i++)
+        need(&freshness, edit->if_boxes[i].revision);
+    if (if_match != NULL)
+        need(&freshness, srv_tags_least(if_match));
+    return freshness;
+}
+
 void srv_change_start(struct srv_change *c)
 {
     struct srv_request *request = c->work.request;
+    if (c->op.kind != SRV_OP_COPY && c->flaw == NULL) {
+        const wire_freshness freshness = needs_of(c);
+        if (srv_change_awaits(request, &freshness))
+            return;
+    }
     c->write.op = c->op;
     if (c->op.kind != SRV_OP_COPY) { /* the conditions are about the scene that the path names */
         c->write.op.if_epoch = request->has_if_epoch ? &request->if_epoch : NULL;

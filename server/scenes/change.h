@@ -13,14 +13,18 @@ struct srv_change {
     const wire_commit *commit; /* what op.edit was decoded from; NULL: from something else */
     const wire_problem
         *flaw; /* what is wrong with the part of the commit behind op.edit; NULL: nothing */
+    /* What the scene must have reached, beside the revisions that its conditions name. */
+    wire_freshness freshness;
     void (*applied)(struct srv_change *change); /* answers; the results are in `write` */
 
     struct srv_write write;
 };
 
 /* Does the op and then calls `applied` on the loop, now or later. If the op is refused, answers the
- * request instead. With a `flaw`, only checks the op: answers with its refusal or else with the
- * flaw, and never calls `applied`. */
+ * request instead. Over a log of many processes, an op whose conditions name a revision of the
+ * future waits until that is there (await.h): the request's handler is called anew then. With a
+ * `flaw`, only checks the op: answers with its refusal or else with the flaw, and never calls
+ * `applied`. */
 void srv_change_start(struct srv_change *change);
 
 #endif

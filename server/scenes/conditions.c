@@ -6,9 +6,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Returns whether the text begins with the tag of a revision from `first` to `last`. own: what
- * follows the revision in a tag with this epoch. */
-static bool is_held(const char *text, uint64_t first, uint64_t last, const char *own)
+/* Reads the revision that a tag begins with. *out_rest: what follows it. Returns false if the text
+ * begins with another tag. */
+static bool read_revision(const char *text, uint64_t *out, const char **out_rest)
 {
     enum { DIGITS = 20 };
     if (*text++ != '"')
@@ -17,10 +17,27 @@ static bool is_held(const char *text, uint64_t first, uint64_t last, const char 
     if (digits == 0 || digits > DIGITS || (*text == '0' && digits > 1))
         return false;
     errno = 0;
-    const uint64_t revision = strtoull(text, NULL, 10);
-    if (errno != 0 || revision < first || revision > last)
+    *out = strtoull(text, NULL, 10);
+    *out_rest = text + digits;
+    return errno == 0;
+}
+
+/* Returns whether the text begins with the tag of a revision from `first` to `last`. own: what
+ * follows the revision in a tag with this epoch. */
+static bool is_held(const char *text, uint64_t first, uint64_t last, const char *own)
+{
+    uint64_t revision;
+    const char *rest;
+    if (!read_revision(text, &revision, &rest) || revision < first || revision > last)
         return false;
-    return text[digits] == '"' || strncmp(text + digits, own, strlen(own)) == 0;
+    return *rest == '"' || strncmp(rest, own, strlen(own)) == 0;
+}
+
+/* Returns what follows the tag that the text begins with. */
+static const char *behind_tag(const char *at)
+{
+    const char *end = *at == '"' ? strchr(at + 1, '"') : NULL;
+    return end != NULL ? end + 1 : at + strcspn(at, ",");
 }
 
 bool srv_tags_hold(const char *list, uint64_t first, uint64_t last, uint64_t epoch, bool weak)
@@ -36,10 +53,25 @@ bool srv_tags_hold(const char *list, uint64_t first, uint64_t last, uint64_t epo
             at += 2;
         if ((weak || !is_weak) && is_held(at, first, last, own))
             return true;
-        const char *end = *at == '"' ? strchr(at + 1, '"') : NULL;
-        at = end != NULL ? end + 1 : at + strcspn(at, ",");
+        at = behind_tag(at);
     }
     return false;
+}
+
+uint64_t srv_tags_least(const char *list)
+{
+    uint64_t least = 0;
+    for (const char *at = list;; at = behind_tag(at)) {
+        uint64_t revision;
+        const char *rest;
+        at += strspn(at, " \t,");
+        if (*at == '\0')
+            return least;
+        if (!read_revision(at, &revision, &rest))
+            return 0;
+        if (least == 0 || revision < least)
+            least = revision;
+    }
 }
 
 bool srv_not_modified(struct srv_request *request, uint64_t revision)

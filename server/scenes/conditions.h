@@ -11,6 +11,10 @@
  * list). */
 bool srv_tags_hold(const char *list, uint64_t first, uint64_t last, uint64_t epoch, bool weak);
 
+/* Returns the least revision that the list names, or 0 if it names something else, too: "*", a weak
+ * tag, or one that is no revision. */
+uint64_t srv_tags_least(const char *list);
+
 /* Sets the answer's ETag to `revision` and request->epoch, which is set. If If-None-Match holds
  * that tag, sends 304 and returns true. */
 bool srv_not_modified(struct srv_request *request, uint64_t revision);

@@ -70,7 +70,7 @@ bool srv_epoch_check(struct srv_request *request, srv_makes makes, wire_problem 
         return false;
     }
     request->has_if_epoch = true;
-    if (request->epoch == request->if_epoch && request->epoch != 0)
+    if (makes == SRV_MAKES_NONE_YET || (request->epoch == request->if_epoch && request->epoch != 0))
         return true;
     const obb_str name = request->target.parts[SRV_SCENE_PART];
     if (request->epoch != 0 || makes == SRV_MAKES_SCENE)

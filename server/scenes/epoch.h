@@ -15,7 +15,8 @@
 typedef enum srv_makes {
     SRV_MAKES_NO_SCENE,
     SRV_MAKES_SCENE,
-    SRV_MAKES_SCENE_BY_BODY /* the body decides */
+    SRV_MAKES_SCENE_BY_BODY, /* the body decides */
+    SRV_MAKES_NONE_YET       /* it may wait for a scene of that epoch (await.h) */
 } srv_makes;
 
 /* Draws the epoch of a new scene, which is not 0. Returns false if the system has no randomness. */
@@ -27,7 +28,8 @@ void srv_epoch_find(struct srv_request *request);
 
 /* Reads Obbd-If-Epoch into request->if_epoch, and compares it with the scene that the path names.
  * Returns true if the request may go on: the field is not there, the epochs are equal, the path
- * names no scene, or there is none and the body decides whether one is made. Otherwise fills
+ * names no scene, there is none and the body decides whether one is made, or the request may wait:
+ * then srv_path_scene compares. Otherwise fills
  * *problem: 400 if the field is malformed; 412 if the epoch is another one, or if the request would
  * make the scene; 404 if there is no scene. */
 bool srv_epoch_check(struct srv_request *request, srv_makes makes, wire_problem *problem);

@@ -92,9 +92,7 @@ struct waiting_request {
 
 static void call_handler(struct srv_wait *wait)
 {
-    struct srv_request *request = ((struct waiting_request *)wait)->request;
-    request->on_cancel = NULL;
-    request->route->handler(request);
+    srv_request_again(((struct waiting_request *)wait)->request);
 }
 
 static void on_cancel(struct srv_request *request)

@@ -10,6 +10,7 @@
 struct obb_budget;
 struct obb_store;
 struct srv_admit;
+struct srv_awaits;
 struct srv_events;
 struct srv_journal;
 struct srv_locks;
@@ -36,6 +37,7 @@ struct srv_services {
     struct srv_recorder *recorder; /* keeps queries with their answers */
     struct srv_log_streams *logs;  /* the streams of scenes' logs */
     struct srv_starved *starved;   /* answers that wait for memory */
+    struct srv_awaits *awaits;     /* requests that wait for states of other processes */
     struct srv_journal *journal;   /* of --data or --journal; NULL: scenes live in memory */
     struct srv_admit *admit;       /* tokens and rates: which requests may go on to their route */
     bool draining;                 /* a signal has asked for the end */

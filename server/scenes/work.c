@@ -1,5 +1,6 @@
 #include "server/scenes/work.h"
 
+#include "server/access/admit.h"
 #include "server/base/metrics.h"
 #include "server/scenes/loop_time.h"
 #include "server/scenes/services.h"
@@ -48,6 +49,19 @@ wire_problem srv_problem_cancelled(const struct srv_request *request)
 void srv_reply_cancelled(struct srv_request *request)
 {
     const wire_problem problem = srv_problem_cancelled(request);
+    srv_reply_problem(request, &problem);
+}
+
+void srv_request_again(struct srv_request *request)
+{
+    const struct srv_admit *admit = request->services->admit;
+    request->on_cancel = NULL;
+    if (admit == NULL || srv_admit_again(admit, request)) {
+        request->route->handler(request);
+        return;
+    }
+    const wire_problem problem =
+        wire_problem_http(401, "the token has expired meanwhile, or was taken back or narrowed");
     srv_reply_problem(request, &problem);
 }
 

@@ -39,6 +39,10 @@ wire_problem srv_problem_cancelled(const struct srv_request *request);
 /* Answers a cancelled request. */
 void srv_reply_cancelled(struct srv_request *request);
 
+/* Calls the handler of a request anew that has waited, and answers it instead if its token does not
+ * admit it any more. */
+void srv_request_again(struct srv_request *request);
+
 /* Returns the problem of a status of core. */
 wire_problem srv_problem_of_status(obb_status status);
 

@@ -43,7 +43,7 @@ typedef struct srv_write_listener {
     void *context;
 } srv_write_listener;
 
-enum { SRV_WRITE_LISTENERS = 5 }; /* at most */
+enum { SRV_WRITE_LISTENERS = 6 }; /* at most */
 
 /* Zeroed except for the first group. */
 struct srv_writer {

@@ -10,9 +10,11 @@
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
-#define UNIT(x) "{\"center\":[" #x ",0,0],\"half_extents\":[1,1,1]}"
-#define S       "/v1/scenes/s"
+#define UNIT(x)      "{\"center\":[" #x ",0,0],\"half_extents\":[1,1,1]}"
+#define S            "/v1/scenes/s"
+#define LONG_HISTORY "{\"history\":{\"span\":60000,\"commits\":2000}}"
 
 enum { NODES = CLUSTER_NODES };
 
@@ -315,6 +317,240 @@ START_TEST(copies_of_two_nodes_onto_one_scene_come_one_after_the_other)
 }
 END_TEST
 
+/* ---- Reads of what was written elsewhere ----------------------------------------------------- */
+
+/* Returns the number behind the first "revision": of an answer, or -1. */
+static int64_t revision_in(const char *answer)
+{
+    static const char key[] = "\"revision\":";
+    const char *at = strstr(answer, key);
+    return at != NULL ? strtoll(at + strlen(key), NULL, 10) : -1;
+}
+
+static void send_get(int fd, const char *target)
+{
+    dial_send(fd, test_text("GET %s HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n", target));
+}
+
+static void send_post(int fd, const char *target, const char *body)
+{
+    dial_send(fd, test_text("POST %s HTTP/1.1\r\nHost: 127.0.0.1\r\n"
+                            "Content-Type: application/json\r\nContent-Length: %zu\r\n\r\n%s",
+                            target, strlen(body), body));
+}
+
+/* Returns the revision of an answer with status 200. */
+static int64_t receive_revision(int fd)
+{
+    char answer[4096];
+    const int status = dial_receive(fd, answer, sizeof answer);
+    ck_assert_msg(status == 200, "%d %s", status, answer);
+    return revision_in(answer);
+}
+
+static void commit_at(size_t node, const char *scene, int x, int64_t revision)
+{
+    char path[64];
+    (void)snprintf(path, sizeof path, "/v1/scenes/%s/commit", scene);
+    expect(nodes[node].client, "POST", path,
+           test_text("{\"put\":{\"a\":{\"center\":[%d,0,0],\"half_extents\":[1,1,1]}}}", x), 200,
+           test_text("{\"revision\":%lld}", (long long)revision));
+}
+
+/* Waits until so many requests wait at a node. Returns false if that takes long: none of them waits
+ * for longer than 5 s. */
+static bool wait_for_awaiting(size_t node, double count)
+{
+    for (int n = 0; metric(node, "obbd_journal_awaiting") < count; n++) {
+        if (n == 500)
+            return false;
+        cluster_rest(5);
+    }
+    return true;
+}
+
+START_TEST(a_revision_that_another_node_has_shown_is_read_at_any)
+{
+    enum { ROUNDS = 200 };
+    int late = 0;
+    for (int i = 1; i <= ROUNDS; i++) {
+        commit_at(0, "s", i, i);
+        late += number_of(1, "s", "revision") < i;
+        const char *body = NULL;
+        const char *path = test_text(S "?revision=%d", i);
+        if (i % 4 == 1)
+            path = test_text(S "/boxes/a?at_revision=%d", i);
+        if (i % 4 == 2)
+            path = test_text(S "/boxes?revision=%d", i);
+        if (i % 4 == 3) {
+            path = S "/query/all-pairs";
+            body = test_text("{\"at\":{\"revision\":%d}}", i);
+        }
+        expect(nodes[1].client, body != NULL ? "POST" : "GET", path, body, 200,
+               test_text("{\"revision\":%d}", i));
+    }
+    printf("%d of %d plain reads at another node were late\n", late, (int)ROUNDS);
+}
+END_TEST
+
+enum { WAITERS = 7 };
+
+/* Each request is there before the commit that it waits for. Returns false if the machine is so
+ * slow that one of them has waited for 5 s. */
+static bool answers_what_waits(const char *scene)
+{
+    static const struct {
+        const char *target, *body;
+        bool is_query, is_left;
+    } waiters[WAITERS] = {{"?revision=0", NULL, false, false}, /* nobody knows the scene yet */
+                          {"/boxes/a?revision=2", NULL, false, false},
+                          {"/boxes?at_revision=2", NULL, false, false},
+                          {"/frames?revision=1", NULL, false, false},
+                          {"/query/all-pairs", "{\"at\":{\"revision\":2}}", true, false},
+                          {"/commit", "{\"if_revision\":2,\"remove\":[\"a\"]}", false, false},
+                          {"?revision=9", NULL, false, true}};
+    int fds[WAITERS];
+    char answer[4096], path[64];
+    bool good = true;
+    (void)snprintf(path, sizeof path, "/v1/scenes/%s", scene);
+    for (int i = 0; i < WAITERS; i++) {
+        fds[i] = daemon_dial(&nodes[1].obbd);
+        ck_assert_int_ge(fds[i], 0);
+        const char *target = test_text("%s%s", path, waiters[i].target);
+        if (waiters[i].body != NULL)
+            send_post(fds[i], target, waiters[i].body);
+        else
+            send_get(fds[i], target);
+    }
+    good = wait_for_awaiting(1, WAITERS);
+    expect(nodes[1].client, "GET", path, NULL, 404, NULL);
+    expect(nodes[0].client, "PUT", path, LONG_HISTORY, 201, NULL);
+    for (int x = 1; x <= 2; x++)
+        commit_at(0, scene, x, x);
+    for (int i = 0; i < WAITERS; i++) {
+        const int status = waiters[i].is_left ? 503 : dial_receive(fds[i], answer, sizeof answer);
+        ck_assert_msg(status == 200 || status == 503, "%s: %d %s", waiters[i].target, status,
+                      answer);
+        good = good && (status == 200 || waiters[i].is_left);
+    }
+    for (int i = 0; i < WAITERS; i++)
+        close(fds[i]); /* one of them waits still */
+    for (int n = 0; metric(1, "obbd_journal_awaiting") > 0; n++) {
+        ck_assert_int_lt(n, 6000);
+        cluster_rest(5);
+    }
+    if (good) /* the commit that waited is the third one */
+        expect(nodes[1].client, "GET", path, NULL, 200, "{\"revision\":3,\"boxes\":0}");
+    return good;
+}
+
+START_TEST(a_request_waits_for_a_revision_until_it_is_published)
+{
+    char scene[] = "a";
+    for (; !answers_what_waits(scene); scene[0]++)
+        ck_assert_int_lt(scene[0], 'j');
+    ck_assert_double_lt(metric(1, "obbd_in_flight_bytes"), 1e5);
+}
+END_TEST
+
+/* The other node stands still while something is committed. When it goes on, it has the request and
+ * the record. */
+START_TEST(a_fresh_read_sees_what_a_plain_one_misses)
+{
+    enum { ROUNDS = 20, MOST = 1000 };
+    int plain = daemon_dial(&nodes[1].obbd), fresh = daemon_dial(&nodes[1].obbd),
+        query = daemon_dial(&nodes[1].obbd), least = daemon_dial(&nodes[1].obbd);
+    int64_t revision = 1;
+    commit_at(0, "s", 1, 1);
+    wait_for_revision(1, "s", 1);
+    int late = 0;
+    for (int i = 0; i < ROUNDS || (late == 0 && i < MOST); i++) {
+        ck_assert_int_eq(kill(nodes[1].obbd.pid, SIGSTOP), 0);
+        revision++;
+        commit_at(0, "s", (int)revision, revision);
+        send_get(plain, S);
+        send_get(fresh, i % 2 == 0 ? S "?fresh" : S "/boxes?fresh=true");
+        send_post(query, S "/query/all-pairs", "{\"fresh\":true}");
+        send_get(least, test_text(S "?revision=%lld", (long long)revision));
+        ck_assert_int_eq(kill(nodes[1].obbd.pid, SIGCONT), 0);
+        late += receive_revision(plain) < revision;
+        ck_assert_int_eq(receive_revision(fresh), revision);
+        ck_assert_int_eq(receive_revision(query), revision);
+        ck_assert_int_eq(receive_revision(least), revision);
+    }
+    ck_assert_int_gt(late, 0);
+    printf("%d plain reads were late, and no fresh one\n", late);
+    ck_assert_double_ge(metric(1, "obbd_journal_marks_total"), ROUNDS);
+    close(plain);
+    close(fresh);
+    close(query);
+    close(least);
+}
+END_TEST
+
+START_TEST(a_fresh_read_right_after_a_commit_elsewhere_sees_it)
+{
+    enum { ROUNDS = 200 };
+    for (int i = 1; i <= ROUNDS; i++) {
+        commit_at(0, "s", i, i);
+        if (i % 2 == 0)
+            expect(nodes[1].client, "GET", S "/boxes/a?fresh", NULL, 200,
+                   test_text("{\"revision\":%d,\"center\":[%d,0,0]}", i, i));
+        else
+            expect(nodes[1].client, "POST", S "/commit",
+                   "{\"queries\":[{\"kind\":\"all-pairs\",\"fresh\":true}]}", 200,
+                   test_text("{\"revision\":%d}", i));
+    }
+    expect(nodes[0].client, "PUT", "/v1/scenes/t", NULL, 201, NULL);
+    expect(nodes[1].client, "GET", "/v1/scenes?fresh", NULL, 200,
+           "{\"scenes\":[{\"name\":\"s\",\"boxes\":1,\"revision\":200},"
+           "{\"name\":\"t\",\"boxes\":0,\"revision\":0}]}");
+    expect(nodes[0].client, "DELETE", "/v1/scenes/t", NULL, 204, NULL);
+    expect(nodes[1].client, "GET", "/v1/scenes/t?fresh", NULL, 404, NULL);
+    start(2); /* late: it passes the marks by */
+    same_at_all("s");
+    ck_assert_double_eq(metric(0, "obbd_journal_marks_total"), 0);
+    ck_assert_double_eq(metric(2, "obbd_journal_differed_total"), 0);
+}
+END_TEST
+
+START_TEST(a_revision_that_never_comes_is_refused_and_so_are_malformed_words)
+{
+    struct http_answer answer = {0};
+    struct http_client *b = nodes[1].client;
+    commit_at(0, "s", 1, 1);
+    expect(b, "GET", S "?revision=1", NULL, 200, "{\"revision\":1}");
+    http_send(b, "GET", S "?revision=99", NULL, NULL, &answer);
+    ck_assert_int_eq(answer.status, 503);
+    ck_assert_ptr_nonnull(http_header(&answer, "Retry-After"));
+    ck_assert_double_ge(answer.seconds, 4.9);
+    http_send(b, "POST", "/v1/scenes/none/commit", NULL,
+              "{\"if_revision\":7,\"put\":{\"a\":" UNIT(0) "}}", &answer);
+    ck_assert_int_eq(answer.status, 503);
+    ck_assert_ptr_nonnull(http_header(&answer, "Retry-After"));
+    http_answer_fini(&answer);
+    expect(b, "GET", "/v1/scenes/none", NULL, 404, NULL);
+    expect_problem(b, "GET", S "?revision=x", NULL, 400, NULL);
+    expect_problem(b, "GET", S "?fresh=maybe", NULL, 400, NULL);
+    expect_problem(b, "POST", S "/query/all-pairs", "{\"fresh\":1}", 422, "/fresh");
+    expect_problem(b, "POST", S "/commit",
+                   "{\"queries\":[{\"kind\":\"all-pairs\",\"fresh\":\"yes\"}]}", 422,
+                   "/queries/0/fresh");
+    expect_problem(b, "POST", S "/commit", "{\"if_revision\":0}", 412, "/if_revision");
+    expect(b, "POST", S "/query/all-pairs", "{\"at\":{\"revision\":99,\"clamp\":true}}", 200,
+           "{\"revision\":1}");
+    nats_end(cluster.servers, SIGKILL);
+    for (int n = 0; n == 0 || answer.status != 503; n++) { /* it hears of the end a little later */
+        ck_assert_int_lt(n, 10);
+        http_send(b, "GET", S "?fresh", NULL, NULL, &answer);
+    }
+    ck_assert_ptr_nonnull(http_header(&answer, "Retry-After"));
+    http_answer_fini(&answer);
+    expect(b, "GET", S, NULL, 200, "{\"revision\":1}");
+    nats_start(cluster.servers);
+}
+END_TEST
+
 /* ---- Without the servers --------------------------------------------------------------------- */
 
 START_TEST(without_the_servers_writes_are_refused_and_reads_go_on)
@@ -358,8 +594,6 @@ END_TEST
 /* ---- Many writers, and ends ------------------------------------------------------------------ */
 
 enum { WRITERS = 6, COMMITS = 120, ALL = WRITERS * COMMITS };
-
-#define LONG_HISTORY "{\"history\":{\"span\":60000,\"commits\":2000}}"
 
 static struct test_writers writers;
 
@@ -437,6 +671,11 @@ int main(void)
     tcase_add_test(tc, copies_reach_all_nodes);
     tcase_add_test(tc, a_node_that_joins_late_loads_snapshots);
     tcase_add_test(tc, copies_of_two_nodes_onto_one_scene_come_one_after_the_other);
+    tcase_add_test(tc, a_revision_that_another_node_has_shown_is_read_at_any);
+    tcase_add_test(tc, a_request_waits_for_a_revision_until_it_is_published);
+    tcase_add_test(tc, a_fresh_read_sees_what_a_plain_one_misses);
+    tcase_add_test(tc, a_fresh_read_right_after_a_commit_elsewhere_sees_it);
+    tcase_add_test(tc, a_revision_that_never_comes_is_refused_and_so_are_malformed_words);
     tcase_add_test(tc, without_the_servers_writes_are_refused_and_reads_go_on);
     tcase_add_test(tc, nothing_is_lost_when_nodes_and_servers_end);
     suite_add_tcase(suite, tc);

@@ -714,6 +714,9 @@ static bool check_parameters(struct check *check, json_t *path, json_t *operatio
         json_t *parameter = find_parameter(check->schema, lists, name);
         if (parameter == NULL)
             return fault(check, "the parameter %s is not in the document", name);
+        if ((value == NULL || *value == '\0') &&
+            json_is_true(json_object_get(parameter, "allowEmptyValue")))
+            continue;
         json_t *wanted = json_object_get(parameter, "schema");
         json_t *given = parameter_value(check->schema, wanted, value != NULL ? value : "");
         const bool ok = fits_here(check, wanted, given);

@@ -278,6 +278,77 @@ START_TEST(parameters_of_recorded_queries_are_read)
 }
 END_TEST
 
+START_TEST(parameters_say_how_new_the_state_must_be)
+{
+    static const struct {
+        const char *text;
+        wire_freshness freshness;
+    } good[] = {{"", {false, false, 0}},
+                {"revision=0", {true, false, 0}},
+                {"revision=9007199254740992", {true, false, OBB_MAX_WHOLE}},
+                {"fresh", {false, true, 0}},
+                {"fresh=true", {false, true, 0}},
+                {"fresh=false", {false, false, 0}},
+                {"fresh=&revision=7", {true, true, 7}}};
+    static const char *const wrong[] = {"revision",
+                                        "revision=",
+                                        "revision=x",
+                                        "revision=-1",
+                                        "revision=1.5",
+                                        "revision=1e2",
+                                        "revision=9007199254740994",
+                                        "fresh=maybe",
+                                        "fresh=1",
+                                        "fresh=True",
+                                        "fresh&fresh",
+                                        "revision=1&revision=1",
+                                        "freshness=true"};
+    wire_param params[16];
+    wire_problem problem;
+    for (size_t i = 0; i < sizeof good / sizeof *good; i++) {
+        wire_box_params box, frame;
+        wire_list_params boxes, frames;
+        wire_log_params log;
+        wire_recorded_params recorded;
+        wire_freshness scene;
+        const size_t n = split(good[i].text, params);
+        ck_assert(wire_read_box_params(params, n, &arena, &box, &problem));
+        ck_assert(wire_read_frame_params(params, n, &arena, &frame, &problem));
+        ck_assert(wire_read_box_list_params(params, n, &arena, &boxes, &problem));
+        ck_assert(wire_read_frame_list_params(params, n, &arena, &frames, &problem));
+        ck_assert(wire_read_log_params(params, n, &arena, &log, &problem));
+        ck_assert(wire_read_recorded_params(params, n, &arena, &recorded, &problem));
+        ck_assert(wire_read_freshness_params(params, n, &arena, &scene, &problem));
+        const wire_freshness got[] = {box.freshness,
+                                      frame.freshness,
+                                      boxes.freshness,
+                                      frames.freshness,
+                                      log.freshness,
+                                      recorded.freshness,
+                                      scene};
+        for (size_t k = 0; k < sizeof got / sizeof *got; k++)
+            ck_assert_msg(got[k].has_revision == good[i].freshness.has_revision &&
+                              got[k].fresh == good[i].freshness.fresh &&
+                              got[k].revision == good[i].freshness.revision,
+                          "%s, %zu", good[i].text, k);
+    }
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+        wire_freshness got;
+        ck_assert_msg(
+            !wire_read_freshness_params(params, split(wrong[i], params), &arena, &got, &problem),
+            "%s", wrong[i]);
+        ck_assert_int_eq(problem.status, 400);
+        check_sentence(problem.detail);
+    }
+    wire_list_params scenes;
+    ck_assert(
+        wire_read_scene_list_params(params, split("fresh", params), &arena, &scenes, &problem) &&
+        scenes.freshness.fresh);
+    ck_assert(!wire_read_scene_list_params(params, split("revision=1", params), &arena, &scenes,
+                                           &problem));
+}
+END_TEST
+
 START_TEST(parameters_need_memory_only_to_say_what_is_wrong)
 {
     static const struct {
@@ -324,6 +395,7 @@ int main(void)
     tcase_add_test(tc, parameters_of_lists_are_read);
     tcase_add_test(tc, parameters_of_event_streams_are_read);
     tcase_add_test(tc, parameters_of_recorded_queries_are_read);
+    tcase_add_test(tc, parameters_say_how_new_the_state_must_be);
     tcase_add_test(tc, parameters_need_memory_only_to_say_what_is_wrong);
     suite_add_tcase(suite, tc);
     return test_main(suite);

@@ -84,6 +84,29 @@ START_TEST(a_range_of_revisions_holds_each_of_their_tags)
 }
 END_TEST
 
+START_TEST(the_least_revision_of_a_list_is_told_if_it_names_nothing_else)
+{
+    static const struct {
+        const char *list;
+        uint64_t least;
+    } cases[] = {{"\"17\"", 17},
+                 {"\"17\", \"4.0123456789abcdef\",\"9\"", 4},
+                 {"  \"17\" ,", 17},
+                 {"\"0\"", 0},
+                 {"*", 0},
+                 {"\"17\", *", 0},
+                 {"W/\"17\"", 0},
+                 {"\"x\"", 0},
+                 {"\"17\", \"x\"", 0},
+                 {"\"017\"", 0},
+                 {"\"18446744073709551616\"", 0},
+                 {"17", 0},
+                 {"", 0}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
+        ck_assert_msg(srv_tags_least(cases[i].list) == cases[i].least, "%s", cases[i].list);
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("conditions");
@@ -91,6 +114,7 @@ int main(void)
     tcase_add_test(tc, lists_of_tags);
     tcase_add_test(tc, every_revision_holds_its_own_tag_and_no_other);
     tcase_add_test(tc, a_range_of_revisions_holds_each_of_their_tags);
+    tcase_add_test(tc, the_least_revision_of_a_list_is_told_if_it_names_nothing_else);
     suite_add_tcase(suite, tc);
     return test_main(suite);
 }
