@@ -282,6 +282,8 @@ export interface Options {
     /** A number is a time, judged with `clamp`: what a player saw then. `clamped` of the answer says if that was out of reach. */
     at?: At | number;
     tag?: string;
+    /** The newest state of all daemons over one log. */
+    fresh?: boolean;
     /** False: a scene that records queries leaves it out. */
     record?: boolean;
     with?: Changes;
