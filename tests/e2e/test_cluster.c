@@ -514,6 +514,58 @@ START_TEST(a_fresh_read_right_after_a_commit_elsewhere_sees_it)
 }
 END_TEST
 
+/* The other node stands still while the scene is made anew. */
+START_TEST(a_read_waits_for_the_epoch_that_it_names)
+{
+    enum { ROUNDS = 10 };
+    struct http_answer answer = {0};
+    commit_at(0, "s", 1, 1);
+    wait_for_revision(1, "s", 1);
+    int fd = daemon_dial(&nodes[1].obbd);
+    for (int i = 0; i < ROUNDS; i++) {
+        char epoch[32], got[4096];
+        ck_assert_int_eq(kill(nodes[1].obbd.pid, SIGSTOP), 0);
+        expect(nodes[0].client, "DELETE", S, NULL, 204, NULL);
+        http_send(nodes[0].client, "PUT", S, NULL, NULL, &answer);
+        ck_assert_int_eq(answer.status, 201);
+        (void)snprintf(epoch, sizeof epoch, "%s", http_header(&answer, "Obbd-Epoch"));
+        dial_send(fd, test_text("GET " S "?%s HTTP/1.1\r\nHost: 127.0.0.1\r\n"
+                                "Obbd-If-Epoch: %s\r\n\r\n",
+                                i % 2 == 0 ? "revision=0" : "fresh", epoch));
+        ck_assert_int_eq(kill(nodes[1].obbd.pid, SIGCONT), 0);
+        const int status = dial_receive(fd, got, sizeof got);
+        ck_assert_msg(status == 200, "%d %s", status, got);
+        ck_assert_ptr_nonnull(strstr(got, epoch));
+    }
+    close(fd);
+    expect(nodes[0].client, "DELETE", S, NULL, 204, NULL);
+    wait_for(1, S, 404);
+    static const char *const other[] = {"Obbd-If-Epoch: 0123456789abcdef", NULL};
+    http_send(nodes[1].client, "GET", S "?fresh", other, NULL, &answer);
+    ck_assert_int_eq(answer.status, 404);
+    expect(nodes[0].client, "PUT", S, NULL, 201, NULL);
+    http_send(nodes[1].client, "GET", S "?fresh", other, NULL, &answer);
+    ck_assert_int_eq(answer.status, 412);
+    http_send(nodes[1].client, "GET", S "?revision=0", other, NULL, &answer);
+    ck_assert_int_eq(answer.status, 412); /* after a while: it is another scene */
+    http_answer_fini(&answer);
+}
+END_TEST
+
+START_TEST(whoever_waits_is_answered_when_the_node_ends)
+{
+    char answer[4096];
+    int fd = daemon_dial(&nodes[1].obbd);
+    send_get(fd, S "?revision=5");
+    ck_assert(wait_for_awaiting(1, 1));
+    cluster_stop(&cluster, 1);
+    const int status = dial_receive(fd, answer, sizeof answer);
+    ck_assert_msg(status == 503, "%d %s", status, answer);
+    ck_assert_ptr_nonnull(strstr(answer, "Retry-After: "));
+    close(fd);
+}
+END_TEST
+
 START_TEST(a_revision_that_never_comes_is_refused_and_so_are_malformed_words)
 {
     struct http_answer answer = {0};
@@ -675,6 +727,8 @@ int main(void)
     tcase_add_test(tc, a_request_waits_for_a_revision_until_it_is_published);
     tcase_add_test(tc, a_fresh_read_sees_what_a_plain_one_misses);
     tcase_add_test(tc, a_fresh_read_right_after_a_commit_elsewhere_sees_it);
+    tcase_add_test(tc, a_read_waits_for_the_epoch_that_it_names);
+    tcase_add_test(tc, whoever_waits_is_answered_when_the_node_ends);
     tcase_add_test(tc, a_revision_that_never_comes_is_refused_and_so_are_malformed_words);
     tcase_add_test(tc, without_the_servers_writes_are_refused_and_reads_go_on);
     tcase_add_test(tc, nothing_is_lost_when_nodes_and_servers_end);
