@@ -23,6 +23,13 @@ static inline bool obb_str_equal(obb_str a, obb_str b)
     return a.length == b.length && (a.length == 0 || memcmp(a.bytes, b.bytes, a.length) == 0);
 }
 
+/* Returns whether the first bytes of `text` are those of `prefix`. Every text starts with "". */
+static inline bool obb_str_starts_with(obb_str text, obb_str prefix)
+{
+    return text.length >= prefix.length &&
+           obb_str_equal((obb_str){.bytes = text.bytes, .length = prefix.length}, prefix);
+}
+
 /* Returns less than, equal to or more than 0 as `a` is before, equal to or behind `b` in byte
  * order. */
 static inline int obb_str_compare(obb_str a, obb_str b)

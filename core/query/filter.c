@@ -127,12 +127,9 @@ obb_filtered obb_filter_reason(const struct obb_compiled_filter *compiled,
         return OBB_FILTERED_BY_MASK;
     if (compiled->has_category && (compiled->category & box->mask) == 0)
         return OBB_FILTERED_BY_CATEGORY;
-    if (compiled->prefix.length > 0) {
-        const obb_str name = obb_record_name(obb_version_record(box));
-        if (name.length < compiled->prefix.length ||
-            memcmp(name.bytes, compiled->prefix.bytes, compiled->prefix.length) != 0)
-            return OBB_FILTERED_BY_PREFIX;
-    }
+    if (compiled->prefix.length > 0 &&
+        !obb_str_starts_with(obb_record_name(obb_version_record(box)), compiled->prefix))
+        return OBB_FILTERED_BY_PREFIX;
     if (holds(compiled->ids, compiled->id_count, box->id))
         return OBB_FILTERED_BY_EXCLUDE;
     if (compiled->entity_count == 0)

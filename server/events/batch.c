@@ -8,11 +8,9 @@ bool srv_box_matches(const wire_event_params *params, const struct obb_version *
     if (!wire_event_params_filter(params))
         return true;
     const obb_attributes attributes = obb_view_attributes(box);
-    const obb_str name = obb_view_name(box), prefix = params->prefix;
     return (!params->has_category || (attributes.category & params->category) != 0) &&
            (params->entity.length == 0 || obb_str_equal(attributes.entity, params->entity)) &&
-           (prefix.length == 0 ||
-            (prefix.length <= name.length && memcmp(name.bytes, prefix.bytes, prefix.length) == 0));
+           obb_str_starts_with(obb_view_name(box), params->prefix);
 }
 
 /* ---- Of one commit --------------------------------------------------------------------------- */
@@ -71,10 +69,7 @@ static bool pair_of(const obb_contact_change *change, const wire_event_params *p
 
 static int by_name(const void *a, const void *b)
 {
-    const obb_str *x = a, *y = b;
-    const size_t shorter = x->length < y->length ? x->length : y->length;
-    const int bytes = memcmp(x->bytes, y->bytes, shorter);
-    return bytes != 0 ? bytes : (x->length > y->length) - (x->length < y->length);
+    return obb_str_compare(*(const obb_str *)a, *(const obb_str *)b);
 }
 
 /* Lists the names of the frames that pass the filter, each once: a frame that was removed and made
@@ -90,8 +85,7 @@ static bool list_frames(const obb_committed *committed, const wire_event_params 
     size_t count = 0;
     for (size_t i = 0; i < committed->frame_count; i++) {
         const obb_str name = obb_view_name(committed->frames[i]);
-        if (name.length >= params->prefix.length &&
-            obb_str_equal((obb_str){name.bytes, params->prefix.length}, params->prefix))
+        if (obb_str_starts_with(name, params->prefix))
             names[count++] = name;
     }
     qsort(names, count, sizeof *names, by_name);

@@ -1,9 +1,9 @@
 /* Single boxes: putting, reading, changing, removing and listing them. */
 #include "server/routes/handlers.h"
+#include "server/routes/listing.h"
 #include "server/scenes/await.h"
 #include "server/scenes/change.h"
 #include "server/scenes/conditions.h"
-#include "server/scenes/loop_time.h"
 #include "server/scenes/scenes.h"
 
 enum { BOX_PART = 4 }; /* where the name stands in /v1/scenes/{scene}/boxes/{box} */
@@ -154,22 +154,9 @@ void srv_do_box_get(struct srv_request *request)
     srv_view_close(request->services->locks, view);
 }
 
-struct box_list {
-    struct srv_work work;
-    wire_list_params params;
-    struct obb_view *view;
-    bool good;
-};
-
-static bool starts_with(obb_str text, obb_str with)
-{
-    return text.length >= with.length &&
-           obb_str_equal((obb_str){.bytes = text.bytes, .length = with.length}, with);
-}
-
 static bool list_takes(const wire_list_params *params, const struct obb_version *box)
 {
-    if (!starts_with(obb_view_name(box), params->prefix))
+    if (!obb_str_starts_with(obb_view_name(box), params->prefix))
         return false;
     return params->entity.length == 0 ||
            obb_str_equal(obb_view_attributes(box).entity, params->entity);
@@ -177,91 +164,47 @@ static bool list_takes(const wire_list_params *params, const struct obb_version 
 
 enum { POLL = 1024 }; /* boxes between two checks of the cancel flag */
 
-/* Gathers the page and writes it into request->reply. Any thread. */
-static void list_write(struct box_list *l)
+static bool list_write(const struct srv_listing *listing)
 {
-    struct srv_request *request = l->work.request;
-    const wire_list_params *params = &l->params;
-    const size_t boxes = obb_view_info_get(l->view)->boxes;
+    struct srv_request *request = listing->work.request;
+    const wire_list_params *params = &listing->params;
+    const size_t boxes = obb_view_info_get(listing->view)->boxes;
     const size_t room = params->limit < boxes ? params->limit : boxes;
     const struct obb_version **page = obb_arena_alloc(&request->arena, room, sizeof *page);
     if (page == NULL)
-        return;
+        return false;
     size_t count = 0, looked_at = 0;
     bool more = false;
     uint64_t after = params->after_id;
-    for (const struct obb_version *box; !more && (box = obb_view_next(l->view, after)) != NULL;
-         after = obb_view_id(box)) {
+    for (const struct obb_version *box;
+         !more && (box = obb_view_next(listing->view, after)) != NULL; after = obb_view_id(box)) {
         if (++looked_at % POLL == 0 && atomic_load(&request->cancelled))
-            return;
+            return false;
         if (!list_takes(params, box))
             continue;
         more = count == room;
         if (!more)
             page[count++] = box;
     }
-    wire_write_boxes(&request->reply, request->accept, l->view, page, count, params->has_at, more);
-    l->good = true;
-}
-
-static void list_reply(struct srv_work *work)
-{
-    struct box_list *l = (struct box_list *)work;
-    struct srv_request *request = work->request;
-    srv_view_close(request->services->locks, l->view);
-    if (atomic_load(&request->cancelled))
-        srv_reply_cancelled(request);
-    else if (!l->good)
-        srv_reply_status(request, OBB_NO_MEMORY);
-    else
-        srv_reply(request, 200, wire_media_type(request->accept));
-}
-
-static size_t list_step(struct srv_job *job)
-{
-    list_write((struct box_list *)job);
-    return 0;
+    wire_write_boxes(&request->reply, request->accept, listing->view, page, count, params->has_at,
+                     more);
+    return true;
 }
 
 /* Nanoseconds to look at a box, and to write one. From a profile of long lists. */
 #define LOOK_NS  30.0
 #define WRITE_NS 600.0
 
-static double list_cost(const struct box_list *l)
+static double list_cost(const struct srv_listing *listing)
 {
-    const double boxes = (double)obb_view_info_get(l->view)->boxes;
-    const bool picks = l->params.prefix.length != 0 || l->params.entity.length != 0;
-    const double listed = (double)l->params.limit < boxes ? (double)l->params.limit : boxes;
+    const double boxes = (double)obb_view_info_get(listing->view)->boxes;
+    const bool picks = listing->params.prefix.length != 0 || listing->params.entity.length != 0;
+    const double listed =
+        (double)listing->params.limit < boxes ? (double)listing->params.limit : boxes;
     return listed * (LOOK_NS + WRITE_NS) + (picks ? boxes * LOOK_NS : 0);
 }
 
-void srv_do_box_list(struct srv_request *request)
-{
-    struct box_list *l = srv_work_room(request, sizeof *l);
-    if (l == NULL)
-        return;
-    l->work.request = request;
-    wire_problem problem;
-    if (!wire_read_box_list_params(request->target.params, request->target.param_count,
-                                   &request->arena, &l->params, &problem)) {
-        srv_reply_problem(request, &problem);
-        return;
-    }
-    struct obb_scene *scene =
-        srv_path_scene_at(request, &l->params.freshness, l->params.has_at ? &l->params.at : NULL);
-    if (scene == NULL)
-        return;
-    l->view = srv_open_view(request, scene, l->params.has_at ? &l->params.at : NULL);
-    if (l->view == NULL)
-        return;
-    if (!l->params.has_at && srv_not_modified(request, obb_view_info_get(l->view)->at.revision)) {
-        srv_view_close(request->services->locks, l->view);
-    } else if (list_cost(l) <= SRV_LOOP_NS) {
-        list_write(l);
-        list_reply(&l->work);
-    } else {
-        l->work.job.advance = list_step;
-        if (!srv_work_start(&l->work, list_reply))
-            srv_view_close(request->services->locks, l->view);
-    }
-}
+static const struct srv_listing_kind box_list = {
+    .read = wire_read_box_list_params, .cost = list_cost, .write = list_write};
+
+void srv_do_box_list(struct srv_request *request) { srv_listing_answer(request, &box_list); }

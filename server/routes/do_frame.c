@@ -1,12 +1,10 @@
 /* Single frames: putting, reading, removing and listing them. */
 #include "server/routes/handlers.h"
+#include "server/routes/listing.h"
 #include "server/scenes/await.h"
 #include "server/scenes/change.h"
 #include "server/scenes/conditions.h"
-#include "server/scenes/loop_time.h"
 #include "server/scenes/scenes.h"
-
-#include <string.h>
 
 enum { FRAME_PART = 4 }; /* where the name stands in /v1/scenes/{scene}/frames/{frame} */
 
@@ -119,104 +117,47 @@ void srv_do_frame_get(struct srv_request *request)
     srv_view_close(request->services->locks, view);
 }
 
-struct frame_list {
-    struct srv_work work; /* first */
-    wire_list_params params;
-    struct obb_view *view;
-    bool good;
-};
-
-static bool starts_with(obb_str text, obb_str with)
-{
-    return text.length >= with.length &&
-           obb_str_equal((obb_str){.bytes = text.bytes, .length = with.length}, with);
-}
-
 /* Returns the first frame of the page, or NULL: behind the cursor and not before the prefix. */
-static const struct obb_version *first_of_page(const struct frame_list *l)
+static const struct obb_version *first_of_page(const struct srv_listing *listing)
 {
-    const obb_str cursor = l->params.after_name, prefix = l->params.prefix;
-    const size_t shorter = cursor.length < prefix.length ? cursor.length : prefix.length;
-    const int order = shorter == 0 ? 0 : memcmp(cursor.bytes, prefix.bytes, shorter);
-    const bool from_cursor = order > 0 || (order == 0 && cursor.length >= prefix.length);
-    return from_cursor ? obb_view_next_frame(l->view, cursor, true)
-                       : obb_view_next_frame(l->view, prefix, false);
+    const obb_str cursor = listing->params.after_name, prefix = listing->params.prefix;
+    return obb_str_compare(cursor, prefix) >= 0 ? obb_view_next_frame(listing->view, cursor, true)
+                                                : obb_view_next_frame(listing->view, prefix, false);
 }
 
 enum { POLL = 1024 }; /* frames between two checks of the cancel flag */
 
-/* Gathers the page and writes it into request->reply. Any thread. */
-static void list_write(struct frame_list *l)
+static bool list_write(const struct srv_listing *listing)
 {
-    struct srv_request *request = l->work.request;
-    const wire_list_params *params = &l->params;
-    const size_t frames = obb_view_info_get(l->view)->frames;
-    const size_t room = params->limit < frames ? params->limit : frames;
+    struct srv_request *request = listing->work.request;
+    const obb_str prefix = listing->params.prefix;
+    const size_t frames = obb_view_info_get(listing->view)->frames;
+    const size_t room = listing->params.limit < frames ? listing->params.limit : frames;
     const struct obb_version **page = obb_arena_alloc(&request->arena, room, sizeof *page);
     if (page == NULL)
-        return;
+        return false;
     size_t count = 0;
-    const struct obb_version *frame = first_of_page(l);
-    for (; frame != NULL && count < room && starts_with(obb_view_name(frame), params->prefix);
-         frame = obb_view_next_frame(l->view, obb_view_name(frame), true)) {
+    const struct obb_version *frame = first_of_page(listing);
+    for (; frame != NULL && count < room && obb_str_starts_with(obb_view_name(frame), prefix);
+         frame = obb_view_next_frame(listing->view, obb_view_name(frame), true)) {
         if (count % POLL == POLL - 1 && atomic_load(&request->cancelled))
-            return;
+            return false;
         page[count++] = frame;
     }
-    const bool more = frame != NULL && starts_with(obb_view_name(frame), params->prefix);
-    wire_write_frames(&request->reply, request->accept, l->view, page, count, more);
-    l->good = true;
-}
-
-static void list_reply(struct srv_work *work)
-{
-    struct frame_list *l = (struct frame_list *)work;
-    struct srv_request *request = work->request;
-    srv_view_close(request->services->locks, l->view);
-    if (atomic_load(&request->cancelled))
-        srv_reply_cancelled(request);
-    else if (!l->good)
-        srv_reply_status(request, OBB_NO_MEMORY);
-    else
-        srv_reply(request, 200, wire_media_type(request->accept));
-}
-
-static size_t list_step(struct srv_job *job)
-{
-    list_write((struct frame_list *)job);
-    return 0;
+    const bool more = frame != NULL && obb_str_starts_with(obb_view_name(frame), prefix);
+    wire_write_frames(&request->reply, request->accept, listing->view, page, count, more);
+    return true;
 }
 
 #define FRAME_NS 1000.0 /* to find the next frame and to write it */
 
-void srv_do_frame_list(struct srv_request *request)
+static double list_cost(const struct srv_listing *listing)
 {
-    struct frame_list *l = srv_work_room(request, sizeof *l);
-    if (l == NULL)
-        return;
-    l->work.request = request;
-    wire_problem problem;
-    if (!wire_read_frame_list_params(request->target.params, request->target.param_count,
-                                     &request->arena, &l->params, &problem)) {
-        srv_reply_problem(request, &problem);
-        return;
-    }
-    struct obb_scene *scene = srv_path_scene_at(request, &l->params.freshness, NULL);
-    if (scene == NULL)
-        return;
-    l->view = srv_open_view(request, scene, NULL);
-    if (l->view == NULL)
-        return;
-    const obb_view_info *info = obb_view_info_get(l->view);
-    const size_t listed = l->params.limit < info->frames ? l->params.limit : info->frames;
-    if (srv_not_modified(request, info->at.revision)) {
-        srv_view_close(request->services->locks, l->view);
-    } else if (FRAME_NS * (double)listed <= SRV_LOOP_NS) {
-        list_write(l);
-        list_reply(&l->work);
-    } else {
-        l->work.job.advance = list_step;
-        if (!srv_work_start(&l->work, list_reply))
-            srv_view_close(request->services->locks, l->view);
-    }
+    const size_t frames = obb_view_info_get(listing->view)->frames, limit = listing->params.limit;
+    return FRAME_NS * (double)(limit < frames ? limit : frames);
 }
+
+static const struct srv_listing_kind frame_list = {
+    .read = wire_read_frame_list_params, .cost = list_cost, .write = list_write};
+
+void srv_do_frame_list(struct srv_request *request) { srv_listing_answer(request, &frame_list); }
