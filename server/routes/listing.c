@@ -45,12 +45,12 @@ void srv_listing_answer(struct srv_request *request, const struct srv_listing_ki
     listing->view = srv_open_view(request, scene, at);
     if (listing->view == NULL)
         return;
-    if (at == NULL && srv_not_modified(request, obb_view_info_get(listing->view)->at.revision)) {
-        srv_view_close(request->services->locks, listing->view);
-    } else if (kind->cost(listing) <= SRV_LOOP_NS) {
+    const bool modified =
+        at != NULL || !srv_not_modified(request, obb_view_info_get(listing->view)->at.revision);
+    if (modified && kind->cost(listing) <= SRV_LOOP_NS) {
         step(&listing->work.job);
         reply(&listing->work);
-    } else if (!srv_work_start(&listing->work, reply)) {
+    } else if (!modified || !srv_work_start(&listing->work, reply)) {
         srv_view_close(request->services->locks, listing->view);
     }
 }
