@@ -76,18 +76,18 @@ curl       | curl/
 gmp        | gmp.h
 '
 
-# Only the writer changes a store.
+# Only the parts of the writer change a store.
 # symbol            | below  | the files that may name it
 doors='
-obb_edit_prepare    | server | server/scenes/writer.c server/log/verify.c
-obb_edit_commit     | server | server/scenes/writer.c server/scenes/scene_loader.c server/log/verify.c
-obb_edit_apply      | server | server/scenes/writer.c
-obb_edit_publish    | server | server/scenes/writer.c
-obb_edit_revert     | server | server/scenes/writer.c
-obb_effects_prepare | server | server/scenes/writer.c server/scenes/scene_loader.c server/log/verify.c
-obb_scene_configure | server | server/scenes/writer.c
-obb_store_add       | server | server/scenes/writer.c
-obb_store_remove    | server | server/scenes/writer.c
+obb_edit_prepare    | server | server/scenes/write_edit.c server/log/verify.c
+obb_edit_commit     | server | server/scenes/write_edit.c server/scenes/write_follow.c server/scenes/write_scene.c server/scenes/scene_loader.c server/log/verify.c
+obb_edit_apply      | server | server/scenes/write_edit.c
+obb_edit_publish    | server | server/scenes/write_edit.c
+obb_edit_revert     | server | server/scenes/write_edit.c
+obb_effects_prepare | server | server/scenes/write_follow.c server/scenes/write_scene.c server/scenes/scene_loader.c server/log/verify.c
+obb_store_add       | server | server/scenes/write_base.c server/scenes/write_follow.c
+obb_store_adopt     | server | server/scenes/write_copy.c server/scenes/write_follow.c server/scenes/restore.c
+obb_store_remove    | server | server/scenes/write_base.c
 '
 
 files=$(for layer in core proto server tests; do
