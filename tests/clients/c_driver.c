@@ -178,7 +178,7 @@ static void pose_columns(json_t *pose)
 static void query(json_t *given)
 {
     const char *kind = text(given, "kind"), *by = text(given, "by");
-    obbd_ask ask = {.by_name = by == NULL};
+    obbd_ask ask = {.by_name = by == NULL, .fresh = json_is_true(json_object_get(given, "fresh"))};
     json_t *at = json_object_get(given, "at");
     if (json_is_number(at))
         ask.at = obbd_at(json_number_value(at), 0);

@@ -27,6 +27,11 @@ def holds(found, wanted, where):
         assert found == wanted, f"{where}: {found} instead of {wanted}"
 
 
+def asked(read):
+    """What a step reads, as a query string: for clients whose calls take one."""
+    return "&".join(f"{name}={str(value).lower()}" for name, value in read.items())
+
+
 def sees(wanted, work, where):
     value = error = None
     try:

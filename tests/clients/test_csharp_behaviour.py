@@ -4,7 +4,7 @@
 import sys
 
 from csharp import Driver, Session
-from rows import play_all, sees
+from rows import asked, play_all, sees
 
 
 def act(client, step):
@@ -13,6 +13,8 @@ def act(client, step):
         return client("commit", commit=step["commit"], retries=retries)
     if "query" in step:
         return client("query", query=step["query"], retries=retries)
+    if "read" in step:
+        return client("info", which=asked(step["read"]))
     if "ids" in step:
         return client("ids", names=step["ids"], keep=step.get("keep"))
     if "request" in step:

@@ -241,7 +241,9 @@ def queries_without_an_answer_are_asked_again_of_the_same_state_by_a_builder_too
     first = COMMITTED.replace('"time":1', '"time":100').replace(']}]}', ']},' + problem + "]}")
     with Scripted(http(200, first), http(200, COMMITTED.replace('{"count":2,"pairs":[]}', '{"results":[{"boxes":[5]}]}'))) as server:
         assert CLIENT("AskedAgain", url=server.url) == {"revision": 7, "count": 2, "box": 5}
-        again = server.requests[1].split(b"\r\n\r\n", 1)[1]
+        first, again = (request.split(b"\r\n\r\n", 1)[1] for request in server.requests)
+    commit = CLIENT("ReadCbor", hex=first.hex())
+    assert commit["id"] == "round-1" and [query.get("fresh") for query in commit["queries"]] == [True, None]
     query = {"kind": "point", "points": [[1, 0, 0]], "by": "id", "at": {"time": 70, "clamp": True}}
     assert CLIENT("ReadCbor", hex=again.hex()) == {"queries": [query]}
 

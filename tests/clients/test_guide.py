@@ -101,7 +101,7 @@ def tests_of_clients():
     for file in (*folder.glob("*.py"), folder / "c_client.c"):
         text = file.read_text(encoding="utf-8")
         names |= {name.replace("_", " ") for name in re.findall(r"^(?:@test\ndef|static void) (\w+)\((?:void)?\)", text, re.M)}
-        names |= set(re.findall(r'^    add\("([^"]+)"', text, re.M))
+        names |= set(re.findall(r'^(?:    )?add\("([^"]+)"', text, re.M))
     return {said(name) for name in names}
 
 

@@ -69,6 +69,7 @@ async function act(client, scene, step) {
         return scene.commit({ ...typed(changes, step.kept), ...(queries && { queries: queries.map(query) }) }, call);
     }
     if (step.query) return scene.query(query(step.query), call);
+    if (step.read) return scene.info(step.read);
     if (step.ids) return scene.ids(step.ids);
     if (step.request) return (await client.request(...step.request)).value;
     if (step.events) return taken(scene, step);

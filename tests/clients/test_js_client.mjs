@@ -257,6 +257,12 @@ test("boxes, frames, settings, copies, recorded queries: the plain calls", async
         (await listed(scene.recorded({ tag: "shot" }))).map(({ kind }) => kind),
         ["ray"],
     );
+    const lists = ["boxes", "frames", "recorded"].map((name) => (which) => listed(scene[name](which)));
+    const text = (which) => new Response(scene.export(which)).text();
+    for (const read of [(which) => scene.info(which), (which) => scene.box("a", which), text, ...lists]) {
+        await Promise.all([read({ fresh: true }), read({ revision: 1 })]);
+        await assert.rejects(read({ revision: -1 }), ({ status }) => status === 400); // so the daemon gets what is asked
+    }
     const copy = await scene.copy(`${scene.name} copy`);
     assert.deepEqual([copy.boxes, copy.revision], [3, 1]);
     assert.ok((await scene.commit({ pose: { a: { center: [0, 0, 0] } } })).posed, "the copy's epoch is not this scene's");

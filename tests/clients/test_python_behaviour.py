@@ -43,6 +43,8 @@ def act(client, scene, step):
     if "query" in step:
         answer = scene.query(query(step["query"]), **call)
         return answer if isinstance(answer, dict) else {"count": len(answer)}  # an array of pairs
+    if "read" in step:
+        return scene.info(**step["read"])
     if "ids" in step:
         return scene.ids(step["ids"])
     if "request" in step:

@@ -18,6 +18,7 @@ import threading
 import urllib.error
 import urllib.request
 from array import array
+from functools import partial
 from pathlib import Path
 
 from cutter import Cutter
@@ -292,6 +293,9 @@ def boxes_frames_settings_copies_recorded_queries_the_plain_calls():
     for unrecorded in (obbd.rays([[0, 5, -9]], [[0, 0, 1]], record=False), obbd.point([[0, 5, 0]], record=False)):
         scene.query(unrecorded)
     assert len(list(scene.recorded())) == 1, "those two are left out"
+    for read in (scene.info, partial(scene.box, "a"), scene.boxes, scene.frames, scene.recorded, scene.export):
+        assert list(read(fresh=True)) == list(read(revision=1))
+        raises(obbd.Problem, lambda read=read: list(read(revision=-1)), 'found "-1"')  # so the daemon gets what is asked
     copy = scene.copy(f"{scene.name} copy")
     assert (copy.boxes, copy.revision) == (3, 1)
     assert scene.commit(pose={"a": {"center": [0, 0, 0]}}).posed == 1, "the copy's epoch is not this scene's"
@@ -460,6 +464,7 @@ with obbd.connect(sys.argv[1], retries=0) as db:
 def each_request_is_printed_as_a_curl_that_works():
     text = """import obbd, sys
 from array import array
+from functools import partial
 scene = obbd.connect(sys.argv[1]).scene("it's")
 scene.put({"a": {"center": [0, 0, 0], "half_extents": [1, 1, 1]}})
 scene.query(obbd.pairs(array("I", [1, 1]), by="id"))"""

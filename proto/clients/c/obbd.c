@@ -2652,6 +2652,8 @@ static int query_close(obbd_tick *t, struct map *query, const obbd_ask *ask, boo
     member_text(query, "tag", ask->tag);
     if (ask->unrecorded)
         put_bool(member(query, "record"), false);
+    if (ask->fresh)
+        put_bool(member(query, "fresh"), true);
     if (columns)
         put_bool(member(query, "columns"), true);
     else if (!ask->by_name)

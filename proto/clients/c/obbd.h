@@ -302,6 +302,7 @@ typedef struct obbd_ask {
     bool by_name;    /* the answer names boxes, in place of their ids */
     const char *tag;
     bool unrecorded;  /* a scene that records queries leaves it out */
+    bool fresh;       /* of the newest state of all daemons over one log */
     const char *more; /* further members, as a JSON object: "{\"want\":[\"mtv\"]}" */
 } obbd_ask;
 

@@ -171,6 +171,8 @@ sealed class Session
                 return scene.Commit((ObbdMap)Typed(command["commit"]), null, Int(command, "retries"));
             case "query":
                 return scene.Query((ObbdMap)Typed(command["query"]), null, Int(command, "retries"));
+            case "info":
+                return scene.Info(command.Text("which"));
             case "ids":
                 uint[] ids = scene.Ids(command.List("names").ConvertAll(name => (string)name));
                 kept = command.Has("keep") ? ids : kept;

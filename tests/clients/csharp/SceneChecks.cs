@@ -415,6 +415,17 @@ static partial class Checks
         tick.SendAndWait();
         Same(scene.Recorded().Single().Text("tag"), "seen");
         Same(scene.Recorded("tag=unseen").Count(), 0);
+        var reads = new Action<string>[]
+        {
+            which => scene.Info(which), which => scene.Box("a", "aabb", which), which => scene.Boxes(which).Count(),
+            which => scene.Frames("a", which).Count(), which => scene.Recorded(which).Count(), which => scene.Export(which),
+        };
+        foreach (Action<string> read in reads)
+        {
+            read("fresh=true");
+            read("revision=1");
+            Same(Throws<ObbdProblem>(() => read("revision=-1")).Status, 400); // so the daemon gets what is asked
+        }
         ObbdMap copy = scene.CopyTo(scene.Name + " copy");
         Same(copy.Number("boxes"), 3.0);
         Same(scene.Commit(new ObbdMap { { "pose", new ObbdMap { { "a", new ObbdMap { { "center", V(0, 0, 0) } } } } } }).Number("posed"), 1.0);
@@ -509,8 +520,9 @@ static partial class Checks
     public static object AskedAgain(ObbdClient client, ObbdMap arguments)
     {
         ObbdTick tick = Other(arguments).Scene("yard").NewTick();
+        tick.Id = "round-1";
         tick.Remove("x");
-        int first = tick.AllPairs();
+        int first = tick.AllPairs(new ObbdAsk { Fresh = true });
         int second = tick.Point(V(1, 0, 0), new ObbdAsk { At = ObbdAt.Ago(30) });
         tick.SendAndWait();
         return new ObbdMap { { "revision", tick.Revision }, { "count", tick.Count(first) }, { "box", tick.Box(second, 0) } };

@@ -71,5 +71,7 @@ namespace Obbd
         public string Tag;
         /// <summary>A scene that records queries leaves this one out.</summary>
         public bool Unrecorded;
+        /// <summary>The newest state of all daemons over one log is asked.</summary>
+        public bool Fresh;
     }
 }

@@ -290,11 +290,15 @@ namespace Obbd
             }
         }
 
-        /// <summary>One box. `include` adds derived geometry, as "corners,aabb".</summary>
-        public ObbdMap Box(string name, string include = null)
+        /// <summary>
+        /// One box. `include` adds derived geometry, as "corners,aabb"; `which` is more of the query string, as "fresh=true".
+        /// </summary>
+        public ObbdMap Box(string name, string include = null, string which = null)
         {
-            ObbdMap box = Call("GET", BoxPath(name) + (include == null ? "" : "?include=" + Uri.EscapeDataString(include)));
-            Note(name, box["id"]);
+            string asked = Asked(include == null ? null : "include=" + Uri.EscapeDataString(include), which);
+            ObbdMap box = Call("GET", BoxPath(name) + asked);
+            if (!box.Has("at"))
+                Note(name, box["id"]);
             return box;
         }
 
@@ -315,9 +319,9 @@ namespace Obbd
         }
 
         /// <summary>The frames by name, page by page.</summary>
-        public IEnumerable<ObbdMap> Frames(string prefix = null)
+        public IEnumerable<ObbdMap> Frames(string prefix = null, string which = null)
         {
-            return Pages("/frames", "frames", prefix == null ? "" : "prefix=" + Uri.EscapeDataString(prefix));
+            return Pages("/frames", "frames", Joined(prefix == null ? null : "prefix=" + Uri.EscapeDataString(prefix), which));
         }
 
         /// <summary>The queries that the scene recorded (`record` of its settings), page by page; `which` is written
@@ -329,9 +333,14 @@ namespace Obbd
 
         // ---- The scene ------------------------------------------------------------------------------
 
-        public ObbdMap Info()
+        /// <summary>
+        /// What the scene is, and its newest state. `which` says whose, if several daemons share a log: "fresh=true" is that of all
+        /// of them. With "revision=41" the daemon waits until it knows a state of at least this revision, so what was written at
+        /// one daemon is read at another one. All calls that read take these two.
+        /// </summary>
+        public ObbdMap Info(string which = null)
         {
-            return Call("GET", "");
+            return Call("GET", Asked(which));
         }
 
         /// <summary>Makes the scene, or changes its settings.</summary>
@@ -357,9 +366,9 @@ namespace Obbd
         }
 
         /// <summary>The scene as lines, for `Import`.</summary>
-        public string Export()
+        public string Export(string which = null)
         {
-            return (string)Send("GET", "/export", null, false, Epoch, false, false, null, null, "Accept", Lines).Value;
+            return (string)Send("GET", "/export" + Asked(which), null, false, Epoch, false, false, null, null, "Accept", Lines).Value;
         }
 
         /// <summary>Replaces the scene by exported lines.</summary>
@@ -499,6 +508,18 @@ namespace Obbd
             return Send(method, rest, body, method != "GET", Epoch, false, false, null, null).Map;
         }
 
+        /// <summary>The parts of a query string that are given.</summary>
+        static string Joined(params string[] parts)
+        {
+            return string.Join("&", Array.FindAll(parts, part => !string.IsNullOrEmpty(part)));
+        }
+
+        static string Asked(params string[] parts)
+        {
+            string joined = Joined(parts);
+            return joined.Length == 0 ? "" : "?" + joined;
+        }
+
         static string BoxPath(string name)
         {
             return "/boxes/" + Uri.EscapeDataString(name);
@@ -509,13 +530,12 @@ namespace Obbd
             string cursor = "";
             while (cursor != null)
             {
-                string asked = which + cursor;
-                ObbdMap page = Call("GET", rest + (asked.Length == 0 ? "" : "?" + asked));
+                ObbdMap page = Call("GET", rest + Asked(which, cursor));
                 foreach (object member in page.List(members))
                     yield return (ObbdMap)member;
                 cursor = page.Text("cursor");
                 if (cursor != null)
-                    cursor = (which.Length == 0 ? "" : "&") + "cursor=" + Uri.EscapeDataString(cursor);
+                    cursor = "cursor=" + Uri.EscapeDataString(cursor);
             }
         }
     }

@@ -49,6 +49,7 @@ namespace Obbd
             putCount = removeCount = moveCount = turnCount = frameCount = queryCount = poseCount = 0;
             this.time = time;
             IfRevision = null;
+            Id = null;
             IgnoreMissing = stale = false;
             epoch = "";
         }
@@ -57,6 +58,13 @@ namespace Obbd
         /// The revision that the scene must have, else nothing is done; null for any. `Begin` and `Send` clear it.
         /// </summary>
         public long? IfRevision { get; set; }
+
+        /// <summary>
+        /// The id by which the scene knows the commit again, of at most 64 bytes: one that it has applied is not applied again, and
+        /// its answer is `Repeated`. Without one, the client draws one for commits that may be sent again. `Begin` and `Send`
+        /// clear it.
+        /// </summary>
+        public string Id { get; set; }
 
         /// <summary>
         /// Poses and transforms of boxes that are not there are skipped. `Begin` and `Send` clear it.
@@ -542,6 +550,11 @@ namespace Obbd
                 Member("record");
                 queries.Bool(false);
             }
+            if (ask.Fresh)
+            {
+                Member("fresh");
+                queries.Bool(true);
+            }
             queries.Bytes[queryAt] = (byte)(5 << 5 | members);
             return queryCount++;
         }
@@ -606,7 +619,7 @@ namespace Obbd
             bool changes = !double.IsNaN(time) || removeCount + frameCount + putCount + moveCount + poseCount + turnCount > 0;
             bool tick = !double.IsNaN(time) && moveCount + poseCount + frameCount > 0;
             sentRetries = Retries ?? (tick ? 0 : scene.Sender.Retries);
-            string id = changes && sentRetries > 0 ? ObbdScene.NewId() : null;
+            string id = Id ?? (changes && sentRetries > 0 ? ObbdScene.NewId() : null);
             sentEpoch = poseCount > 0 ? epoch : scene.Epoch;
             Problem = null;
             answer.Clear();

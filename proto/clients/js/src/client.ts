@@ -1,5 +1,5 @@
 // The service as a whole: scenes, and whatever else the contract has.
-import { Scene } from "./scene.js";
+import { asked, type Reading, Scene } from "./scene.js";
 import { type Call, type Reply, Sender, type Settings, type Token } from "./sender.js";
 import type { Received, Transport } from "./transport.js";
 import type { SceneEntry } from "./types.js";
@@ -46,11 +46,11 @@ export class Client {
     }
 
     /** The scenes by name, page by page. */
-    async *scenes(): AsyncGenerator<SceneEntry> {
+    async *scenes(which: Pick<Reading, "fresh"> = {}): AsyncGenerator<SceneEntry> {
         let cursor: string | undefined;
         do {
-            const after = cursor === undefined ? "" : `?cursor=${encodeURIComponent(cursor)}`;
-            const { value } = await this.request<{ scenes: SceneEntry[]; cursor?: string }>("GET", `/v1/scenes${after}`);
+            const path = `/v1/scenes${asked({ ...which, cursor })}`;
+            const { value } = await this.request<{ scenes: SceneEntry[]; cursor?: string }>("GET", path);
             yield* value.scenes;
             cursor = value.cursor;
         } while (cursor !== undefined);

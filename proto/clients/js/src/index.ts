@@ -7,7 +7,7 @@ export { decode, encode } from "./cbor.js";
 export { type Follow, type Message, messages } from "./events.js";
 export { Disconnected, Lost, Problem, type ProblemBody, Unanswered, Unknown } from "./problem.js";
 export { allPairs, nearest, overlap, pairs, point, ray, sweep } from "./queries.js";
-export { Scene, type Topics } from "./scene.js";
+export { type Reading, Scene, type Topics } from "./scene.js";
 export type { Call, Reply, Token } from "./sender.js";
 export type { Received } from "./transport.js";
 export type * from "./types.js";

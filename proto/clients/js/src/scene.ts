@@ -43,8 +43,16 @@ export interface Topics {
     rate?: number;
 }
 
+/** Which state is read if several daemons share a log (`--journal`). */
+export interface Reading {
+    /** The newest state of all these daemons. */
+    fresh?: boolean;
+    /** A state of at least this revision. The daemon waits for it, so what was written at one daemon is read at another one. */
+    revision?: number;
+}
+
 /** A query string of those that are given. */
-function asked(parameters: object): string {
+export function asked(parameters: object): string {
     const given = Object.entries(parameters).filter(([, value]) => value !== undefined);
     return given.length === 0 ? "" : `?${new URLSearchParams(given.map(([name, value]) => [name, String(value)]))}`;
 }
@@ -203,7 +211,9 @@ export class Scene {
     // ---- Boxes ------------------------------------------------------------------------------------
 
     /** The boxes by id, page by page. */
-    async *boxes(which: { prefix?: string; entity?: string; at_revision?: number; at_time?: number } = {}): AsyncGenerator<Box> {
+    async *boxes(
+        which: { prefix?: string; entity?: string; at_revision?: number; at_time?: number } & Reading = {},
+    ): AsyncGenerator<Box> {
         let cursor: string | undefined;
         do {
             const page = await this.call<{ boxes: Box[]; cursor?: string }>(
@@ -220,7 +230,7 @@ export class Scene {
 
     async box(
         name: string,
-        which: { include?: readonly Include[]; at_time?: number; at_revision?: number } = {},
+        which: { include?: readonly Include[]; at_time?: number; at_revision?: number } & Reading = {},
     ): Promise<BoxAnswer> {
         const box = await this.call<BoxAnswer>("GET", `/boxes/${encodeURIComponent(name)}${asked(which)}`);
         if (!box.at) this.known.set(name, box.id);
@@ -241,7 +251,7 @@ export class Scene {
     }
 
     /** The frames by name, page by page. */
-    async *frames(which: { prefix?: string } = {}): AsyncGenerator<Frame> {
+    async *frames(which: { prefix?: string } & Reading = {}): AsyncGenerator<Frame> {
         let cursor: string | undefined;
         do {
             const page = await this.call<{ frames: Frame[]; cursor?: string }>("GET", `/frames${asked({ ...which, cursor })}`);
@@ -252,8 +262,8 @@ export class Scene {
 
     // ---- The scene --------------------------------------------------------------------------------
 
-    info(call?: Call): Promise<SceneInfo> {
-        return this.call("GET", "", undefined, call);
+    info({ fresh, revision, ...call }: Reading & Call = {}): Promise<SceneInfo> {
+        return this.call("GET", asked({ fresh, revision }), undefined, call);
     }
 
     /** Makes the scene, or changes its settings. */
@@ -274,9 +284,9 @@ export class Scene {
     }
 
     /** The scene as lines, for `import`. */
-    export(): ReadableStream<Uint8Array> {
-        const open = () =>
-            this.sender.open({ method: "GET", path: `${this.path}/export`, headers: { Accept: LINES }, changes: false });
+    export(which: Reading = {}): ReadableStream<Uint8Array> {
+        const path = `${this.path}/export${asked(which)}`;
+        const open = () => this.sender.open({ method: "GET", path, headers: { Accept: LINES }, changes: false });
         let body: AsyncIterator<Uint8Array> | undefined;
         return new ReadableStream({
             async pull(controller) {
@@ -310,7 +320,7 @@ export class Scene {
     }
 
     /** The queries that the scene recorded (`record` of its settings), page by page. */
-    async *recorded(which: { tag?: string; hit?: boolean; box?: string } = {}): AsyncGenerator<RecordedQuery> {
+    async *recorded(which: { tag?: string; hit?: boolean; box?: string } & Reading = {}): AsyncGenerator<RecordedQuery> {
         let cursor: string | undefined;
         do {
             const page = await this.call<{ queries: RecordedQuery[]; cursor?: string }>(

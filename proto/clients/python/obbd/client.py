@@ -5,9 +5,8 @@ from __future__ import annotations
 import os
 import re
 from typing import Any, Callable, Iterator
-from urllib.parse import quote
 
-from .scene import Scene
+from .scene import Scene, asked
 from .sender import Reply, Sender, Token
 from .transport import Pool, Received
 
@@ -26,15 +25,15 @@ class Client:
         """The scene of this name, one object for each. It is made by the first commit that puts a box."""
         return self._scenes.setdefault(name, Scene(name, self._sender))
 
-    def scenes(self) -> Iterator[dict]:
-        """The scenes by name, page by page."""
-        after = ""
+    def scenes(self, *, fresh: bool | None = None) -> Iterator[dict]:
+        """The scenes by name, page by page. `fresh`: those of the newest state of all daemons over one log."""
+        cursor = None
         while True:
-            page = self.request("GET", "/v1/scenes" + after).value
+            page = self.request("GET", "/v1/scenes" + asked({"fresh": fresh, "cursor": cursor})).value
             yield from page["scenes"]
-            if "cursor" not in page:
+            cursor = page.get("cursor")
+            if cursor is None:
                 return
-            after = "?cursor=" + quote(page["cursor"])
 
     def request(self, method: str, path: str, body: Any = None, **how: Any) -> Reply:
         """Any request of the contract.

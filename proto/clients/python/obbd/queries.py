@@ -80,6 +80,7 @@ def rays(
     inside: str | None = None,
     tag: str | None = None,
     record: bool | None = None,
+    fresh: bool | None = None,
     float32: bool = False,
     **filter: Any,
 ) -> Query:
@@ -90,6 +91,7 @@ def rays(
     times                          n times: each ray is judged at its own
     at                             the state that is asked: see `ago`; a number is a time, with clamp
     record                         False: a scene that records queries leaves this one out
+    fresh                          True: of the newest state of all daemons over one log
     filter                         exclude (ids), exclude_entities, prefix, category, mask
     """
     columns: dict[str, Any] = {"origins": arrays.floats(origins)}
@@ -103,7 +105,7 @@ def rays(
         columns["times"] = arrays.floats(times)
         at = {"clamp": True} if at is None else at
     fields = {"rays": columns, "columns": True, "mode": mode, "at": at, "inside": inside, "filter": filter or None}
-    return Query("ray", {**fields, "tag": tag, "record": record, "float": 32 if float32 else None}, Hits)
+    return Query("ray", {**fields, "tag": tag, "record": record, "fresh": fresh, "float": 32 if float32 else None}, Hits)
 
 
 def ray(rays: Iterable[dict], **options: Any) -> Query:

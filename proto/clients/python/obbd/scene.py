@@ -24,7 +24,7 @@ EPOCH = "obbd-epoch"
 CHANGES = {"time", "remove", "remove_frames", "frames", "put", "pose", "transform"}
 
 
-def _asked(parameters: Mapping[str, Any]) -> str:
+def asked(parameters: Mapping[str, Any]) -> str:
     """A query string of those that are given."""
     given = {}
     for name, value in parameters.items():
@@ -32,6 +32,11 @@ def _asked(parameters: Mapping[str, Any]) -> str:
             listed = isinstance(value, (list, tuple))
             given[name] = ",".join(value) if listed else str(value).lower() if isinstance(value, bool) else value
     return "?" + urlencode(given) if given else ""
+
+
+def _reading(fresh: bool | None = None, revision: int | None = None) -> dict:
+    """Parameters of a request that reads: see Scene.info."""
+    return {"fresh": fresh, "revision": revision}
 
 
 def _is_columns(put: Any) -> bool:
@@ -251,10 +256,11 @@ class Scene:
         entity: str | None = None,
         at_revision: int | None = None,
         at_time: float | None = None,
+        **reading: Any,
     ) -> Iterator[dict]:
-        """The boxes by id, page by page."""
+        """The boxes by id, page by page; `reading` as for `info`."""
         which = {"prefix": prefix, "entity": entity, "at_revision": at_revision, "at_time": at_time, "limit": PAGE_OF_BOXES}
-        for box in self._pages("/boxes", "boxes", which):
+        for box in self._pages("/boxes", "boxes", {**which, **_reading(**reading)}):
             if at_revision is None and at_time is None:
                 self._known.tell({box["name"]: box["id"]})
             yield box
@@ -266,9 +272,11 @@ class Scene:
         include: Sequence[str] | None = None,
         at_revision: int | None = None,
         at_time: float | None = None,
+        **reading: Any,
     ) -> Record:
-        which = {"include": include, "at_revision": at_revision, "at_time": at_time}
-        box = self._call("GET", self._box(name) + _asked(which))
+        """One box. `include` adds derived geometry, as "corners"; `reading` as for `info`."""
+        which = {"include": include, "at_revision": at_revision, "at_time": at_time, **_reading(**reading)}
+        box = self._call("GET", self._box(name) + asked(which))
         if "at" not in box:
             self._known.tell({name: box["id"]})
         return box
@@ -283,14 +291,20 @@ class Scene:
         """Grows a box until it holds the others."""
         return self._call("POST", self._box(name) + "/merge", {"with": list(others)}, **call)
 
-    def frames(self, *, prefix: str | None = None) -> Iterator[dict]:
-        """The frames by name, page by page."""
-        return self._pages("/frames", "frames", {"prefix": prefix})
+    def frames(self, *, prefix: str | None = None, **reading: Any) -> Iterator[dict]:
+        """The frames by name, page by page; `reading` as for `info`."""
+        return self._pages("/frames", "frames", {"prefix": prefix, **_reading(**reading)})
 
     # ---- The scene --------------------------------------------------------------------------------
 
-    def info(self, **call: Any) -> Record:
-        return self._call("GET", "", **call)
+    def info(self, *, fresh: bool | None = None, revision: int | None = None, **call: Any) -> Record:
+        """What the scene is, and its newest state. If several daemons share a log (`--journal`):
+
+        fresh      the newest state of all these daemons
+        revision   a state of at least this revision. The daemon waits for it, so what was written at one daemon is read at
+                   another one
+        """
+        return self._call("GET", asked(_reading(fresh, revision)), **call)
 
     def set(self, settings: Mapping[str, Any] | None = None, **call: Any) -> Record:
         """Makes the scene, or changes its settings."""
@@ -306,18 +320,21 @@ class Scene:
         # The answer has the epoch of the copy, so it must not be taken for this scene's.
         return Record(self._sender.send("POST", self._path + "/copy", body, changes=True, **call).value)
 
-    def export(self, **call: Any) -> str:
-        """The scene as lines, for `import_lines`."""
-        return self._send("GET", "/export", None, headers={"Accept": LINES}, changes=False, **call).value
+    def export(self, *, fresh: bool | None = None, revision: int | None = None, **call: Any) -> str:
+        """The scene as lines, for `import_lines`; `fresh` and `revision` as for `info`."""
+        rest = "/export" + asked(_reading(fresh, revision))
+        return self._send("GET", rest, None, headers={"Accept": LINES}, changes=False, **call).value
 
     def import_lines(self, lines: str | bytes, **call: Any) -> Record:
         """Replaces the scene by exported lines."""
         self._known.clear()  # boxes get new ids
         return Record(self._send("POST", "/import", lines, headers={"Content-Type": LINES}, changes=True, **call).value)
 
-    def recorded(self, *, tag: str | None = None, hit: bool | None = None, box: str | None = None) -> Iterator[dict]:
-        """The queries that the scene recorded (`record` of its settings), page by page."""
-        return self._pages("/queries", "queries", {"tag": tag, "hit": hit, "box": box})
+    def recorded(
+        self, *, tag: str | None = None, hit: bool | None = None, box: str | None = None, **reading: Any
+    ) -> Iterator[dict]:
+        """The queries that the scene recorded (`record` of its settings), page by page; `reading` as for `info`."""
+        return self._pages("/queries", "queries", {"tag": tag, "hit": hit, "box": box, **_reading(**reading)})
 
     def events(
         self,
@@ -334,7 +351,7 @@ class Scene:
         silence   seconds without a byte after which the connection counts as broken
         which     prefix, entity, category, include, rate
         """
-        path = f"{self._path}/events{_asked({'topics': topics, **which})}"
+        path = f"{self._path}/events{asked({'topics': topics, **which})}"
 
         def open_stream(last: str, first: bool) -> Received:
             headers = {"Accept": "text/event-stream", **({"Last-Event-ID": last} if last else {})}
@@ -404,7 +421,7 @@ class Scene:
     def _pages(self, rest: str, members: str, which: Mapping[str, Any]) -> Iterator[dict]:
         cursor = None
         while True:
-            page = self._call("GET", rest + _asked({**which, "cursor": cursor}))
+            page = self._call("GET", rest + asked({**which, "cursor": cursor}))
             yield from page[members]
             cursor = page.get("cursor")
             if cursor is None:
