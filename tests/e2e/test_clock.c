@@ -168,6 +168,44 @@ START_TEST(a_log_that_is_followed_over_a_restart_plays_again)
 }
 END_TEST
 
+/* A ttl of 0 ends with the next commit, of whatever kind, also at the same time. */
+START_TEST(every_commit_ends_what_is_due_and_reading_never_does)
+{
+    static const struct {
+        const char *method, *path, *body;
+        long status;
+    } commits[] = {
+        {"POST", COMMIT, "{\"time\":20}", 200},
+        {"POST", COMMIT, "{\"queries\":[]}", 200},
+        {"PUT", BOXES "/other", "{\"center\":[9,0,0],\"half_extents\":[1,1,1]}", 200},
+        {"PATCH", BOXES "/other", "{\"center\":[10,0,0]}", 200},
+        {"POST", BOXES "/other/transform", "{\"translate\":[1,0,0]}", 200},
+        {"DELETE", BOXES "/other", NULL, 204},
+        {"PUT", "/v1/scenes/s/frames/f", "{}", 201},
+        {"DELETE", "/v1/scenes/s/frames/f", NULL, 204},
+    };
+    static const char *const readings[] = {
+        BOXES, BOXES "/due", "/v1/scenes/s", "/v1/scenes/s/export", BOXES "/due?at_time=20",
+    };
+    expect(client, "POST", COMMIT, "{\"time\":20,\"put\":{\"other\":" UNIT "}}", 200, NULL);
+    for (size_t i = 0; i < sizeof commits / sizeof commits[0]; i++) {
+        expect(client, "PUT", BOXES "/due",
+               "{\"center\":[0,0,0],\"half_extents\":[1,1,1],\"ttl\":0}", 201, "{\"ttl\":0}");
+        for (size_t k = 0; k < sizeof readings / sizeof readings[0]; k++)
+            expect(client, "GET", readings[k], NULL, 200, NULL);
+        expect(client, "POST", "/v1/scenes/s/query/point", "{\"points\":[[0,0,0]]}", 200,
+               i < 2 ? "{\"results\":[{\"boxes\":[\"other\",\"due\"]}]}"
+                     : "{\"results\":[{\"boxes\":[\"due\"]}]}");
+        expect(client, commits[i].method, commits[i].path, commits[i].body, commits[i].status,
+               i < 2 ? "{\"expired\":1,\"removed\":0}" : NULL);
+        expect(client, "GET", BOXES "/due", NULL, 404, NULL);
+        if (i == 1)
+            expect(client, "PUT", BOXES "/other", "{\"center\":[8,0,0],\"half_extents\":[1,1,1]}",
+                   200, NULL);
+    }
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("clock");
@@ -177,6 +215,7 @@ int main(void)
     tcase_add_test(tc, a_restart_drops_the_history_and_keeps_the_boxes);
     tcase_add_test(tc, a_restart_needs_its_time);
     tcase_add_test(tc, followers_hear_of_a_restart);
+    tcase_add_test(tc, every_commit_ends_what_is_due_and_reading_never_does);
     tcase_add_test(tc, a_log_that_is_followed_over_a_restart_plays_again);
     suite_add_tcase(suite, tc);
     return test_main(suite);

@@ -386,6 +386,88 @@ START_TEST(a_first_commit_that_changes_nothing_still_sets_the_clock)
 }
 END_TEST
 
+/* Moves or makes the frame `f` to x, at once if `teleport`, and its box `in` to `local` in it. */
+static void move_rig(struct obb_scene *scene, double time, double x, bool teleport, double local)
+{
+    const obb_target in = {.name = obb_str_of("in")};
+    const obb_pose frame = {.target = {.name = obb_str_of("f")},
+                            .has_center = true,
+                            .center = {x, 0, 0},
+                            .teleport = teleport};
+    const obb_pose pose = {.target = in, .has_center = true, .center = {local, 0, 0}};
+    obb_put put = {.target = in, .parts = OBB_PUT_ALL, .frame = frame.target.name};
+    ck_assert_int_eq(
+        obb_box_from_pose(pose.center, (obb_vec3){1, 1, 1}, (obb_quat){0, 0, 0, 1}, 0, 3, &put.box),
+        OBB_OK);
+    obb_scene_info info;
+    obb_scene_info_without_bounds(scene, &info);
+    const bool first = info.now.revision == 0;
+    const obb_edit edit = {.dimensions = 3,
+                           .has_time = true,
+                           .time = time,
+                           .frames = &frame,
+                           .frame_count = 1,
+                           .puts = &put,
+                           .put_count = first,
+                           .poses = &pose,
+                           .pose_count = !first};
+    struct obb_arena arena;
+    struct obb_prepared *prepared;
+    obb_committed done;
+    obb_fault fault;
+    obb_arena_init(&arena);
+    ck_assert_int_eq(obb_edit_prepare(scene, &edit, 0, 100, &arena, &prepared, &fault), OBB_OK);
+    obb_edit_commit(prepared, &done);
+    obb_arena_fini(&arena);
+}
+
+/* The frame and the box `in` of a state: where the frame is, and where the box is in it. */
+static void check_rig(struct obb_scene *scene, double time, double frame_x, double local_x)
+{
+    const obb_at at = at_time(time);
+    struct obb_view *view;
+    ck_assert_int_eq(obb_view_open(scene, &at, &view, NULL, NULL), OBB_OK);
+    const struct obb_version *frame = obb_view_find_frame(view, obb_str_of("f"));
+    ck_assert_double_eq(obb_view_frame_pose(view, frame).center.x, frame_x);
+    obb_str name;
+    obb_box local;
+    ck_assert(obb_view_local(obb_view_find(view, obb_str_of("in")), &name, &local));
+    ck_assert(obb_str_equal(name, obb_str_of("f")));
+    ck_assert_double_eq(local.center.x, local_x);
+    obb_view_close(view);
+}
+
+START_TEST(a_box_in_a_frame_runs_in_the_scene_and_its_place_in_the_frame_is_the_earlier_one)
+{
+    struct obb_scene *scene = tick_scene(500, 64);
+    move_rig(scene, 0, 100, false, 1);
+    move_rig(scene, 10, 200, false, 1);
+    move_rig(scene, 20, 200, false, 5);
+    move_rig(scene, 30, 300, true, 5);
+    move_rig(scene, 40, 340, false, 7);
+    CHECK(scene,                              //
+          {at_time(0), "1@0 in:101"},         //
+          {at_time(2.5), "1@2.5 in:126"},     /* its frame moves */
+          {at_time(10), "2@10 in:201"},       //
+          {at_time(15), "2@15 in:203"},       /* it moves in the frame */
+          {at_time(20), "3@20 in:205"},       //
+          {at_time(29), "3@29 in:205"},       /* its frame jumps later */
+          {at_time(30), "4@30 in:305"},       //
+          {at_time(35), "4@35 in:326"},       /* both move: half of 42 */
+          {held(at_time(35)), "4@30 in:305"}, //
+          {at_ago(5), "4@35 in:326"},         //
+          {clamped(at_time(99)), "5@40 clamped in:347"});
+    check_rig(scene, 0, 100, 1);
+    check_rig(scene, 2.5, 125, 1);
+    check_rig(scene, 15, 200, 1);
+    check_rig(scene, 29, 200, 5);
+    check_rig(scene, 30, 300, 5);
+    check_rig(scene, 35, 320, 5);
+    check_rig(scene, 40, 340, 7);
+    obb_scene_destroy(scene);
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("history");
@@ -407,6 +489,8 @@ int main(void)
     tcase_add_test(vectors, the_first_commit_may_state_any_time_and_none_may_run_backwards);
     tcase_add_test(vectors, where_no_time_was_ever_stated_the_server_s_clock_is_read);
     tcase_add_test(vectors, a_first_commit_that_changes_nothing_still_sets_the_clock);
+    tcase_add_test(
+        vectors, a_box_in_a_frame_runs_in_the_scene_and_its_place_in_the_frame_is_the_earlier_one);
     suite_add_tcase(suite, vectors);
     return test_main(suite);
 }
