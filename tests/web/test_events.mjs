@@ -9,7 +9,7 @@ import { CUBE, daemon, makeScene, revision, runAll, selected } from "./words.mjs
 
 const AXE = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
 const rows = (page) => page.locator("#events-list button").evaluateAll((all) => all.map((one) => [...one.querySelectorAll("span")].map((span) => span.textContent).filter(Boolean).join("|")));
-const rate = async (page, label) => (await page.locator(".rate", { has: page.getByText(label, { exact: true }) }).locator(".value").textContent()) ?? "";
+const rate = async (page, label) => (await page.locator(".rate", { has: page.getByText(label, { exact: true }) }).locator(".value").textContent())?.replaceAll(",", "") ?? "";
 
 test("pairs that begin and end are listed in order, narrowed by a box, and one that is clicked is shown as it was", async () => {
     const scene = await makeScene({ a: CUBE(0), b: CUBE(10), c: CUBE(20) });

@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
 import { test, until } from "./harness.mjs";
-import { ask, CUBE, drag, exchange, found, frontOf, makeScene, pixels, runAll, select, show } from "./words.mjs";
+import { ask, blur, CUBE, drag, exchange, found, frontOf, makeScene, pixels, runAll, select, show } from "./words.mjs";
 
 const PX = 7; // half of what a point, a line or the head of an arrow may stand out
 
@@ -36,10 +36,12 @@ test("two boxes that overlap: the move that parts them is an arrow", async () =>
     const { page, close, fills, same } = await front({ a: CUBE(-3), b: CUBE(-1.5), far: CUBE(3) }, [4, 1]);
     await select(page, "a", "b");
     await until("the answer", async () => /a intersects b/.test(await page.textContent("#relations")));
-    const { mtv } = await same("#relations");
+    const { mtv, points } = await same("#relations");
     assert.deepEqual(mtv, { normal: [1, 0, 0], depth: 0.5 });
+    const [x, y] = points[0]; // both have it, and it is drawn beside the arrow
+    assert.ok(x <= -2 && x >= -2.5, String(x));
     await page.click("#tab-ask"); // without handles, which lie above
-    await fills("hit", [-1.5, 0], [-1, 0]); // from the middle of b
+    await fills("ask", [x, y], [-1, 0]); // as far as the arrow from the middle of b; not in the green of the y handle
     await close();
 });
 
@@ -99,6 +101,18 @@ test("nearest boxes: lines from the point to them", async () => {
     const { boxes } = await same("#probe-out");
     assert.deepEqual(boxes.map(({ box, distance }) => [box, distance]), [["a", 1], ["b", 3]]);
     await fills("ask", [-2, 0], [2, 0]);
+    await close();
+});
+
+test("nearest boxes to a point that is clicked on one: the others", async () => {
+    const { page, close, at } = await front({ a: CUBE(-6), b: CUBE(0), c: CUBE(6) }, [7, 1]);
+    await blur(page);
+    await page.keyboard.press("Alt+6");
+    const click = (x, y) => page.mouse.click(at(x, y).x, at(x, y).y);
+    await click(0, 0);
+    await until("the others", async () => (await page.inputValue("#probe-except")) === "b" && (await found(page)).join() === "a,c");
+    await click(3, 0); // between b and c
+    await until("all", async () => (await page.inputValue("#probe-except")) === "" && [...(await found(page))].sort().join() === "a,b,c");
     await close();
 });
 

@@ -77,10 +77,10 @@ export class Events {
     private readonly failure = byId("events-failure");
     private readonly list: Rows;
     private readonly rates = {
-        commits: new Rate("commits", "Commits a second that the page heard of", short),
-        boxes: new Rate("boxes", "Boxes put or posed a second", short),
-        began: new Rate("pairs began", "Pairs that began a second", short),
-        ended: new Rate("pairs ended", "Pairs that ended a second", short),
+        commits: new Rate("commits", "Commits a second that the page heard of", grouped),
+        boxes: new Rate("boxes", "Boxes put or posed a second", grouped),
+        began: new Rate("pairs began", "Pairs that began a second", grouped),
+        ended: new Rate("pairs ended", "Pairs that ended a second", grouped),
         answers: new Rate("answers", "Requests that the daemon answered a second, those of this page among them", short),
         half: new Rate("p50", "Half of the answers took at most so long", duration),
         most: new Rate("p99", "99 of 100 answers took at most so long", duration),

@@ -57,6 +57,7 @@ interface Probe {
     fields: [label: string, what: "vector" | "number", value: number[]][];
     modes?: boolean;
     aims?: boolean; // by two clicks, from one box at another
+    on?: boolean; // starts on a box, which is left out
     needsBox?: boolean;
     clicks: (values: number[][], at: number[], clicked: number) => number[][];
     body: (values: number[][], box: Box | null, on: boolean) => Record<string, unknown>;
@@ -90,6 +91,7 @@ const PROBES: Record<string, Probe> = {
         ],
         modes: true,
         aims: true,
+        on: true,
         clicks: ([from], at, clicked) => (clicked % 2 === 0 ? [at, at] : [from, at]),
         body: ([from, to], _, on) => ({ rays: [on ? { origin: from, direction: to.map((value, i) => value - from[i]) } : { from, to }] }),
         marks: ([from, to]) => [
@@ -158,7 +160,8 @@ const PROBES: Record<string, Probe> = {
     nearest: {
         title: "Nearest",
         kind: "nearest",
-        hint: "Click a point: which boxes are nearest?",
+        hint: "Click a point: which boxes are nearest? It leaves out what is clicked.",
+        on: true,
         fields: [
             ["Point", "vector", [0, 3, 0]],
             ["How many", "number", [3]],
@@ -260,7 +263,8 @@ export class Probes {
         );
         this.form.replaceChildren(...this.rows.map((row) => row.root));
         byId("probe-mode-row").hidden = !this.probe.modes;
-        byId("probe-reach-row").hidden = byId("probe-except-row").hidden = !this.probe.aims;
+        byId("probe-reach-row").hidden = !this.probe.aims;
+        byId("probe-except-row").hidden = !this.probe.on;
         byId("probe-met-row").hidden = !this.probe.needsBox;
         this.reach.value = "to";
         this.except.value = "";
@@ -329,10 +333,10 @@ export class Probes {
     /** A click of the tool in the view, on a box or beside all, where a pixel has that size. */
     click(name: string | null, at: Vector3, pixel: number): void {
         const { store, probe } = this;
-        const box = name === null || (probe.aims && !this.aiming) ? undefined : store.shown.boxes.get(name);
+        const box = name === null || (probe.on && !this.aiming) ? undefined : store.shown.boxes.get(name);
         const spot = numbers(spotOf(at, pixel, box), store.dimensions).map(tidy);
         this.values.set(this.current, probe.clicks(this.numbers, spot, this.clicked));
-        if (probe.aims && !this.aiming) this.except.value = name ?? "";
+        if (probe.on && !this.aiming) this.except.value = name ?? "";
         if (this.aiming) this.reach.value = "on";
         this.clicked++;
         this.write();
@@ -388,7 +392,7 @@ export class Probes {
         if (category !== "") filter.category = bits(this.filter[0], category);
         if (mask !== "") filter.mask = bits(this.filter[1], mask);
         if (prefix !== "") filter.prefix = prefix;
-        if (this.probe.aims && this.except.value !== "") filter.exclude = [this.except.value];
+        if (this.probe.on && this.except.value !== "") filter.exclude = [this.except.value];
         const met = this.probe.needsBox && this.met.checked ? this.metBefore : [];
         if (met.length > 0) filter.exclude = met;
         return Object.keys(filter).length > 0 ? filter : null;

@@ -95,7 +95,7 @@ export class Relations {
         const center = store.shown.boxes.get(b)?.center;
         if (result.mtv && center) {
             rows.push(["parted by", `${vector(result.mtv.normal)} × ${short(result.mtv.depth)}`]);
-            marks.push({ kind: "arrow", tint: "hit", from: center, to: moved(center, result.mtv.normal, result.mtv.depth) });
+            marks.push({ kind: "arrow", tint: "ask", from: center, to: moved(center, result.mtv.normal, result.mtv.depth) });
         }
         if (result.distance !== undefined && result.points) {
             rows.push(["distance", short(result.distance)]);
@@ -128,7 +128,7 @@ export class Relations {
             const deep = result.relation !== "touching";
             if (deep && result.mtv && center) {
                 const to = numbers(point(center).addScaledVector(point(result.mtv.normal), result.mtv.depth), store.dimensions);
-                marks.push({ kind: "arrow", tint: "hit", from: center, to });
+                marks.push({ kind: "arrow", tint: "ask", from: center, to });
             }
             const held = result.relation === "contains" ? "holds it, " : result.relation === "inside" ? "inside it, " : "";
             const where = deep ? `${held}${short(result.mtv?.depth ?? 0)} deep` : "touching";
