@@ -30,6 +30,18 @@ test("shots come without a click, in colours of entities, and nothing is wrong f
     await close();
 });
 
+test("the box that the start offers is a player's, and stands large in the view once it is selected", async () => {
+    const { page, close } = await look({});
+    await page.click("#tab-box");
+    await until("a player", async () => /^Select player-\d/.test(await page.textContent("#start-select")));
+    const place = () => page.evaluate(() => new URLSearchParams(location.hash.split("?")[1]).get("eye"));
+    await page.click("#start-select");
+    const eye = await until("the camera has gone there", place);
+    const [x, y, z, tx, ty, tz] = eye.split(",").map(Number);
+    assert.ok(Math.hypot(x - tx, y - ty, z - tz) < 10, eye); // the arena is 40 wide
+    await close();
+});
+
 test("on a phone held sideways the view has most of the height", async () => {
     const { page, close } = await look({ viewport: { width: 844, height: 390 }, isMobile: true, hasTouch: true });
     const { height } = await page.locator("#view").boundingBox();

@@ -70,6 +70,39 @@ test("both verdicts, how far the boxes have moved between them, and the requests
     }
 });
 
+test("in the lag view no trail is drawn of what is selected: where it was is what the view shows", async () => {
+    const scene = await makeScene({}, { dimensions: 2 });
+    await daemon.commit(scene, { time: 0, put: { bob: { center: [0, 0], half_extents: [0.5, 1] }, left: SQUARE(-12), right: SQUARE(24) } });
+    const { page, close } = await show(scene, { viewport: { width: 1000, height: 600 } });
+    await select(page, "bob");
+    for (let i = 1; i <= 6; i++) {
+        await daemon.commit(scene, { time: 20 * i, pose: { bob: { center: [2 * i, 0] } } });
+        await revision(page, 1 + i);
+    }
+    /** Pixels beside bob, now and then, where nothing else is drawn than trails: the line from its first place to its last. */
+    const between = async () => {
+        await page.mouse.move(2, 2);
+        await drawn(page);
+        const { at } = await frontOf(page, [6, 0], [19, 1]);
+        const [from, to] = [at(2, 0.3), at(7, -0.3)];
+        return (await page.screenshot({ clip: { x: from.x, y: from.y, width: to.x - from.x, height: to.y - from.y } })).toString("base64");
+    };
+    const trail = await between();
+    await page.keyboard.press("t");
+    const none = await between();
+    assert.notEqual(trail, none);
+    await page.keyboard.press("t");
+    assert.equal(await between(), trail);
+    await page.click("#tab-lag");
+    await set(page, "#lag-delay", 20);
+    await ray(page, "From", [10, 20]); // from above, to where it was at 10
+    await verdict(page, "then", /hit bob/);
+    assert.equal(await between(), none);
+    await page.click("#tab-box");
+    assert.equal(await between(), trail);
+    await close();
+});
+
 test("the boxes stand solid where they were and in outline where they are, and are back when the view is left", async () => {
     const at = (x) => ({ center: [4 * x, 0], half_extents: [0.5, 1] });
     const scene = await makeScene({}, { dimensions: 2 });

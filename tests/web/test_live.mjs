@@ -40,6 +40,34 @@ test("rows are pressed while all moves, 20 and 60 times a second: of the list, o
     }
 });
 
+test("how fast the scene changes is said beside its revision, and no longer when it stands still; a screen reader is told neither", async () => {
+    const live = await makeLive();
+    const { page, close } = await showBlind(live.scene);
+    const pace = () => page.textContent("#pace");
+    // a busy machine commits less often; a page that catches up hears of more at first
+    await until("a rate", async () => {
+        const [, rate] = /^(\d+)\/s$/.exec(await pace()) ?? [];
+        return rate >= 1 && rate <= 25;
+    });
+    // the revision changes all the time, and a screen reader speaks what changes in a status
+    await page.evaluate(() => {
+        globalThis.spoken = globalThis.unspoken = 0;
+        const count = (records) => {
+            for (const { target } of records) (target.parentElement ?? target).closest("[role=status], [aria-live]") ? globalThis.spoken++ : globalThis.unspoken++;
+        };
+        new MutationObserver(count).observe(document.querySelector("header"), { subtree: true, childList: true, characterData: true });
+    });
+    const changes = () => page.evaluate(() => [globalThis.spoken, globalThis.unspoken]);
+    await until("ten changes", async () => (await changes())[1] >= 10);
+    assert.equal((await changes())[0], 0);
+    await page.fill("#search", "moving-7");
+    const row = page.locator(".item", { hasText: /^moving-7(?!\d)/ });
+    await until("the row in words", async () => /^moving-7 overlapping, contacts: \d+$/.test(await row.evaluate((one) => [...one.children].map((part) => part.ariaHidden === "true" ? "" : part.textContent).filter(Boolean).join(" "))));
+    await live.stop();
+    await until("none", async () => (await pace()) === "");
+    await close();
+});
+
 test("the focus stays on a row while its list changes", async () => {
     const live = await makeLive();
     const { page, close } = await showBlind(live.scene);
@@ -87,58 +115,60 @@ test("200 of 2,000 boxes that are put again and again: each is read by its name,
     await close();
 });
 
-test("50 edits while all moves: none is refused, each changes what it says and nothing else, and undo takes that back", async () => {
-    const live = await makeLive();
-    const { page, close } = await showBlind(live.scene);
-    let edits = 0;
-    const holds = async (name, what) => {
-        await until(`edit ${++edits}, of ${name}`, async () => what(await daemon.box(live.scene, name)));
-        assert.ok(await page.isHidden("#message"), await page.textContent("#message-text"));
-    };
-    const undo = async () => {
-        await blur(page);
-        await page.keyboard.press("Control+z");
-    };
-    await select(page, "still-3");
-    for (let i = 1; i <= 8; i++) {
-        await field(page, "Center y", 1 + i / 10);
-        await holds("still-3", ({ center }) => isDeepStrictEqual(center, [12, 1 + i / 10, 60]));
-    }
-    for (let i = 7; i >= 0; i--) {
+test("50 edits while all moves 20 and 60 times a second: none is refused, each changes what it says and nothing else, and undo takes that back", async () => {
+    for (const hz of [20, 60]) {
+        const live = await makeLive({}, { everyMs: 1000 / hz });
+        const { page, close } = await showBlind(live.scene);
+        let edits = 0;
+        const holds = async (name, what) => {
+            await until(`edit ${++edits}, of ${name}`, async () => what(await daemon.box(live.scene, name)));
+            assert.ok(await page.isHidden("#message"), await page.textContent("#message-text"));
+        };
+        const undo = async () => {
+            await blur(page);
+            await page.keyboard.press("Control+z");
+        };
+        await select(page, "still-3");
+        for (let i = 1; i <= 8; i++) {
+            await field(page, "Center y", 1 + i / 10);
+            await holds("still-3", ({ center }) => isDeepStrictEqual(center, [12, 1 + i / 10, 60]));
+        }
+        for (let i = 7; i >= 0; i--) {
+            await undo();
+            await holds("still-3", ({ center }) => isDeepStrictEqual(center, [12, i === 0 ? 1 : 1 + i / 10, 60]));
+        }
+        await select(page, "moving-77");
+        for (let i = 1; i <= 8; i++) {
+            await field(page, "Category", i + 1);
+            await holds("moving-77", ({ category }) => category === i + 1);
+            await field(page, "Half size y", 1 + i / 10);
+            await holds("moving-77", ({ half_extents, category }) => isDeepStrictEqual(half_extents, [0.8, 1 + i / 10, 0.8]) && category === i + 1);
+        }
+        const before = (await daemon.box(live.scene, "moving-77")).center;
         await undo();
-        await holds("still-3", ({ center }) => isDeepStrictEqual(center, [12, i === 0 ? 1 : 1 + i / 10, 60]));
+        await holds("moving-77", ({ half_extents }) => half_extents[1] === 1.7);
+        await until("it still moves", async () => !isDeepStrictEqual((await daemon.box(live.scene, "moving-77")).center, before));
+        for (let i = 0; i < 5; i++) {
+            await field(page, "Center y", 20 + i); // the next pose moves it again
+            edits++;
+            await until("the answer", async () => (await page.getAttribute("body", "aria-busy")) !== "true");
+            assert.ok(await page.isHidden("#message"), await page.textContent("#message-text"));
+        }
+        await select(page, "still-4", "moving-5");
+        for (let i = 1; i <= 6; i++) {
+            await field(page, "Move by x", 1, "#several-form");
+            await holds("still-4", ({ center }) => center[0] === 16 + i);
+        }
+        await field(page, "Scale by", 2, "#several-form");
+        await holds("moving-5", ({ half_extents }) => isDeepStrictEqual(half_extents, [1.6, 1.6, 1.6]));
+        for (let i = 5; i >= 0; i--) {
+            await undo();
+            await holds("still-4", ({ center, half_extents }) => half_extents[0] === 1 && Math.abs(center[0] - 17 - i) < 1e-9);
+        }
+        assert.ok(edits >= 50, String(edits));
+        await live.stop();
+        await close();
     }
-    await select(page, "moving-77");
-    for (let i = 1; i <= 8; i++) {
-        await field(page, "Category", i + 1);
-        await holds("moving-77", ({ category }) => category === i + 1);
-        await field(page, "Half size y", 1 + i / 10);
-        await holds("moving-77", ({ half_extents, category }) => isDeepStrictEqual(half_extents, [0.8, 1 + i / 10, 0.8]) && category === i + 1);
-    }
-    const before = (await daemon.box(live.scene, "moving-77")).center;
-    await undo();
-    await holds("moving-77", ({ half_extents }) => half_extents[1] === 1.7);
-    await until("it still moves", async () => !isDeepStrictEqual((await daemon.box(live.scene, "moving-77")).center, before));
-    for (let i = 0; i < 5; i++) {
-        await field(page, "Center y", 20 + i); // the next pose moves it again
-        edits++;
-        await until("the answer", async () => (await page.getAttribute("body", "aria-busy")) !== "true");
-        assert.ok(await page.isHidden("#message"), await page.textContent("#message-text"));
-    }
-    await select(page, "still-4", "moving-5");
-    for (let i = 1; i <= 6; i++) {
-        await field(page, "Move by x", 1, "#several-form");
-        await holds("still-4", ({ center }) => center[0] === 16 + i);
-    }
-    await field(page, "Scale by", 2, "#several-form");
-    await holds("moving-5", ({ half_extents }) => isDeepStrictEqual(half_extents, [1.6, 1.6, 1.6]));
-    for (let i = 5; i >= 0; i--) {
-        await undo();
-        await holds("still-4", ({ center, half_extents }) => half_extents[0] === 1 && Math.abs(center[0] - 17 - i) < 1e-9);
-    }
-    assert.ok(edits >= 50, String(edits));
-    await live.stop();
-    await close();
 });
 
 test("boxes that are deleted and put back while all moves stand where they stood, again and again", async () => {
@@ -238,46 +268,48 @@ test("what was followed looks as what is loaded anew, and poses come with the ev
     }
 });
 
-test("a ray hits what it is aimed at, ten of ten, and leaves out what it starts on", async () => {
+test("a ray hits what it is aimed at, ten of ten, while all moves 20 and 60 times a second, and leaves out what it starts on", async () => {
     const targets = { top: CUBE(24, 12, 12) };
     for (let i = 0; i < 10; i++) {
         const [x, y, z, w] = [Math.sin(i + 1), Math.sin(3 * i + 2), Math.cos(2 * i), 1.5];
         targets[`target-${i}`] = { center: [1 + 5 * i, 5.3, 40 - 3 * i], half_extents: [0.7, 0.9, 0.5], rotation: [x, y, z, w] };
     }
-    const live = await makeLive(targets);
-    const { page, close } = await show(live.scene, SMALL);
-    await page.keyboard.press("3");
-    const { at, inView } = await frontOf(page, [24, 5.5], [30, 7.5]); // the floor and the cube on top say how far it reaches
-    const click = ({ x, y }) => page.mouse.click(x, y);
-    await page.keyboard.press("Alt+1");
-    await page.selectOption("#probe-mode", "all");
-    for (let i = 0; i < 10; i++) {
-        await click(at(-4, 9)); // in the open
-        await until("the first click is taken", async () => /aimed at/.test(await page.textContent("#probe-out")));
-        assert.deepEqual(await found(page), []);
-        await click(at(1 + 5 * i + 0.2, 5.3 - 0.1));
-        await until(`target-${i}`, async () => (await found(page)).includes(`target-${i}`));
+    for (const hz of [20, 60]) {
+        const live = await makeLive(targets, { everyMs: 1000 / hz });
+        const { page, close } = await show(live.scene, SMALL);
+        await page.keyboard.press("3");
+        const { at, inView } = await frontOf(page, [24, 5.5], [30, 7.5]); // the floor and the cube on top say how far it reaches
+        const click = ({ x, y }) => page.mouse.click(x, y);
+        await page.keyboard.press("Alt+1");
+        await page.selectOption("#probe-mode", "all");
+        for (let i = 0; i < 10; i++) {
+            await click(at(-4, 9)); // in the open
+            await until("the first click is taken", async () => /aimed at/.test(await page.textContent("#probe-out")));
+            assert.deepEqual(await found(page), []);
+            await click(at(1 + 5 * i + 0.2, 5.3 - 0.1));
+            await until(`target-${i}`, async () => (await found(page)).includes(`target-${i}`));
+        }
+        assert.equal(await page.inputValue("#probe-except"), "");
+        await page.selectOption("#probe-mode", "closest");
+        await click(at(14, -1));
+        await until("what it starts on", async () => (await page.inputValue("#probe-except")) === "floor");
+        await page.mouse.move(at(40, 9).x, at(40, 9).y);
+        await drawn(page); // the line follows with the next frame
+        await until("the line to the pointer", async () => {
+            const { ask } = await pixels(page);
+            return Math.abs(ask.left - inView(14, -1).x) < 7 && Math.abs(ask.right - inView(40, 9).x) < 7;
+        });
+        await click(at(16, 5.3));
+        await until("the target alone", async () => (await found(page)).join() === "target-3");
+        const request = await page.locator("#probe-out pre").first().textContent();
+        assert.match(request, /"direction":/);
+        assert.ok(!/max_distance|"to":/.test(request), request);
+        assert.match(request, /"filter":\{"exclude":\["floor"\]\}/);
+        await page.selectOption("#probe-reach", "to");
+        await until("a ray that ends there", async () => /"to":/.test(await page.locator("#probe-out pre").first().textContent()));
+        await live.stop();
+        await close();
     }
-    assert.equal(await page.inputValue("#probe-except"), "");
-    await page.selectOption("#probe-mode", "closest");
-    await click(at(14, -1));
-    await until("what it starts on", async () => (await page.inputValue("#probe-except")) === "floor");
-    await page.mouse.move(at(40, 9).x, at(40, 9).y);
-    await drawn(page); // the line follows with the next frame
-    await until("the line to the pointer", async () => {
-        const { ask } = await pixels(page);
-        return Math.abs(ask.left - inView(14, -1).x) < 7 && Math.abs(ask.right - inView(40, 9).x) < 7;
-    });
-    await click(at(16, 5.3));
-    await until("the target alone", async () => (await found(page)).join() === "target-3");
-    const request = await page.locator("#probe-out pre").first().textContent();
-    assert.match(request, /"direction":/);
-    assert.ok(!/max_distance|"to":/.test(request), request);
-    assert.match(request, /"filter":\{"exclude":\["floor"\]\}/);
-    await page.selectOption("#probe-reach", "to");
-    await until("a ray that ends there", async () => /"to":/.test(await page.locator("#probe-out pre").first().textContent()));
-    await live.stop();
-    await close();
 });
 
 test("a box that stands in a frame is changed in it, removed from it and put back into it", async () => {

@@ -1,8 +1,8 @@
 #!/usr/bin/env node
 // Very many boxes: those that are large in the picture are cubes, the others points, and all of them are seen and picked.
 import assert from "node:assert/strict";
-import { test, until } from "./harness.mjs";
-import { arrived, daemon, drawn, frontOf, makeScene, module, random, runAll, selected, show } from "./words.mjs";
+import { openPage, test, until } from "./harness.mjs";
+import { arrived, browser, daemon, drawn, frontOf, makeScene, module, random, runAll, selected, show } from "./words.mjs";
 
 test("the largest of many are found: none of those left out is much larger, none of those taken is hidden or beside the picture", async () => {
     const { largest } = await module("detail");
@@ -159,6 +159,53 @@ test("the first box on a ray is found by a grid, while boxes move, grow and go: 
     }
     assert.ok(hit > 800 && hit < 2300, String(hit));
     assert.ok(few > 400 && most <= 1.5, `${few} ${most}`);
+});
+
+test("10,000 boxes of which one moves: its numbers go to the graphics card, and no more than a few elements change", async () => {
+    const side = 100;
+    const names = Array.from({ length: side * side }, (_, i) => `box-${i}`);
+    const scene = await makeScene({});
+    await daemon.commit(scene, { put: { names, centers: names.flatMap((_, i) => [4 * (i % side), 4 * Math.floor(i / side), 0]), half_extents: [1, 1, 1] } });
+    const opened = await openPage(browser, daemon.url, { viewport: { width: 800, height: 500 } });
+    const { page, close } = opened;
+    await page.addInitScript(() => {
+        globalThis.sent = [];
+        const { prototype } = WebGL2RenderingContext;
+        for (const name of ["bufferData", "bufferSubData"]) {
+            const real = prototype[name];
+            prototype[name] = function (...more) {
+                const data = more[name === "bufferData" ? 1 : 2];
+                const count = name === "bufferSubData" && more[4] ? more[4] * data.BYTES_PER_ELEMENT : data?.byteLength;
+                globalThis.sent.push(count ?? 0);
+                return real.apply(this, more);
+            };
+        }
+    });
+    await page.goto(`${daemon.url}/#${scene}`);
+    await until("all boxes", async () => /^10,000 boxes/.test(await page.textContent("#list-sum")));
+    await arrived(page, scene);
+    await drawn(page);
+    await daemon.commit(scene, { pose: { "box-5050": { center: [200, 200, 0.05] } } }); // the first one sends all once more
+    await arrived(page, scene);
+    await drawn(page);
+    const whole = (await page.evaluate(() => globalThis.sent)).reduce((sum, bytes) => sum + bytes, 0);
+    assert.ok(whole > 64 * names.length, String(whole)); // the matrices of all: what is counted is what is sent
+    await page.evaluate(() => {
+        globalThis.sent.length = 0;
+        globalThis.changes = 0;
+        new MutationObserver((records) => (globalThis.changes += records.length)).observe(document.body, { subtree: true, childList: true, characterData: true, attributes: true });
+    });
+    const commits = 20;
+    for (let tick = 1; tick <= commits; tick++) {
+        if (tick === commits / 2) await page.locator(".item").nth(3).click(); // once: which boxes stand back is told
+        await daemon.commit(scene, { pose: { "box-5050": { center: [200, 200, tick / 10] } } });
+        await arrived(page, scene);
+        await drawn(page);
+    }
+    const [bytes, changes] = await page.evaluate(() => [globalThis.sent.reduce((sum, one) => sum + one, 0), globalThis.changes]);
+    assert.ok(bytes > 0 && bytes < 10_000 * commits, `${bytes} bytes`); // who stands back of all would be 40,000 each time, all matrices 640,000
+    assert.ok(changes > 0 && changes < 200 * commits, `${changes} changes`);
+    await close();
 });
 
 test("24,000 boxes of which 200 move: they are clicked where they are, and few are tried for it", async () => {

@@ -92,6 +92,26 @@ test("boxes under the pointer are outlined after more were selected than ever be
     await close();
 });
 
+test("a box that is selected keeps its outline under the pointer", async () => {
+    const { page, close } = await showSixty();
+    await page.keyboard.press("3");
+    const { at } = await frontOf(page, [13.5, 7.5], [14.5, 8.5]);
+    await page.mouse.click(at(0, 0).x, at(0, 0).y);
+    await until("selected", async () => (await selected(page)).join() === "box-0");
+    const row = page.locator(".item.selected:not(.entity)");
+    const outline = async () => {
+        await drawn(page);
+        const clip = { x: at(-1.2, 0).x, y: at(0, 1.2).y, width: at(1.2, 0).x - at(-1.2, 0).x, height: at(0, -1.2).y - at(0, 1.2).y };
+        return (await page.screenshot({ clip })).toString("base64");
+    };
+    await page.mouse.move(2, 2);
+    const alone = await outline();
+    await row.hover();
+    await until("hovered", async () => (await page.locator(".item.hover").count()) === 1);
+    assert.equal(await outline(), alone);
+    await close();
+});
+
 test("a row that was searched for stays in sight when all are there again", async () => {
     const { page, close } = await showSixty();
     await page.fill("#search", "box-57");

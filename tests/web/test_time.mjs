@@ -81,6 +81,37 @@ test("the memory gives every state that it keeps, from wherever one comes: again
     assert.ok(compared === 20_000 && dropped > 1000 && gone > 500, `${compared} ${dropped} ${gone}`);
 });
 
+test("states that were seen are shown and asked while all moves 20 and 60 times a second, long after the daemon has forgotten them", async () => {
+    for (const hz of [20, 60]) {
+        const live = await makeLive({}, { everyMs: 1000 / hz, settings: { history: { span: 300, commits: 1000 } } });
+        const { page, close } = await showBlind(live.scene); // an answer of 410 would be an error on its console
+        const refused = [];
+        let asked = 0;
+        page.on("response", (response) => {
+            asked += response.url().endsWith("/query/point");
+            if (response.status() === 410) refused.push(response.url());
+        });
+        await shown(page, 60);
+        let known = Infinity;
+        for (let n = 0; n < 10; n++) {
+            for (let i = 0; i < 5; i++) await page.keyboard.press("[");
+            const at = await until("a state before", async () => {
+                const revision = Number(/\d+/.exec(await page.textContent("#revision"))[0]);
+                return (await page.textContent("#status-text")) === "past" && revision < known && revision;
+            });
+            known = at;
+            await until("forgotten", async () => (await daemon.call("GET", `/v1/scenes/${live.scene}`)).body.oldest.revision > at);
+            const name = `moving-${17 * n}`;
+            await ask(page, 2, { Point: live.place(17 * n, at - 1) }); // its middle, by a rule of ours and not by what the page shows
+            await until(`${name} at revision ${at}`, async () => (await found(page)).includes(name));
+        }
+        assert.ok(asked >= 10, String(asked));
+        assert.deepEqual(refused, []);
+        await live.stop();
+        await close();
+    }
+});
+
 test("the path of a box is where it was at each of its poses", async () => {
     const { Ring } = await module("ring");
     const ring = new Ring();

@@ -5,6 +5,11 @@ export function setText(element: Element, text: string): void {
     if (element.textContent !== text) element.textContent = text;
 }
 
+/** Sets those properties that differ: also an equal one would be a change of the element, whose style is then worked out anew. */
+export function setSome<T extends object>(element: T, values: Partial<T>): void {
+    for (const key in values) if (element[key] !== values[key]) element[key] = values[key] as T[typeof key];
+}
+
 /** The children of an element, one for each key. */
 export class Keyed<T> {
     private readonly known = new Map<string, HTMLElement>();

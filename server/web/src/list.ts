@@ -2,7 +2,7 @@
 import type { Box } from "./box";
 import { boxCount, grouped } from "./counts";
 import { byId, el } from "./dom";
-import { Hold, Keyed, setText } from "./keyed";
+import { Hold, Keyed, setSome, setText } from "./keyed";
 import { counted } from "./snapshot";
 import type { Store } from "./store";
 
@@ -121,7 +121,7 @@ export class List {
     private count(): void {
         const { boxes } = this.store.shown;
         const some = this.search.value.trim() ? `${grouped(this.found)} of ` : "";
-        this.sum.textContent = `${some}${boxCount(boxes.size)}, ${counted(this.store.shown)}`;
+        setText(this.sum, `${some}${boxCount(boxes.size)}, ${counted(this.store.shown)}`);
         this.render();
     }
 
@@ -172,25 +172,22 @@ export class List {
         if ("box" in row) {
             classes.push(store.hover === row.box.name && "hover", row.box.entity !== undefined && "inner");
             const degree = store.shown.contact(row.box.name);
-            mark.className = `dot contact-${degree}`;
+            setSome(mark, { className: `dot contact-${degree}` });
             setText(spoken, ["", "touching, contacts:", "overlapping, contacts:"][degree]); // what the colour says
             setText(name, row.box.name);
             setText(count, contacts > 0 ? grouped(contacts) : "");
-            count.title = "contacts";
+            setSome(count, { title: "contacts" });
         } else {
             classes.push("entity");
-            mark.className = "twist";
+            setSome(mark, { className: "twist" });
             setText(mark, row.open ? "▾" : "▸");
             setText(spoken, contacts > 0 ? "boxes and contacts:" : "boxes:");
             setText(name, row.entity);
             setText(count, contacts > 0 ? `${grouped(boxes.length)} · ${grouped(contacts)}` : grouped(boxes.length));
         }
-        element.id = `row-${i}`;
-        element.className = classes.filter(Boolean).join(" ");
-        element.ariaSelected = String(selected);
-        element.ariaSetSize = String(this.rows.length);
-        element.ariaPosInSet = String(i + 1);
-        element.style.top = `${i * this.height}px`;
+        const className = classes.filter(Boolean).join(" ");
+        setSome(element, { id: `row-${i}`, className, ariaSelected: String(selected), ariaSetSize: String(this.rows.length), ariaPosInSet: String(i + 1) });
+        setSome(element.style, { top: `${i * this.height}px` });
         this.rowOf.set(element, row);
     }
 

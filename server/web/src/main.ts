@@ -15,9 +15,11 @@ import { Feed } from "./feed";
 import { download, formatBoxes, parseBoxes } from "./files";
 import type { Handle } from "./handles";
 import { Inspector } from "./inspector";
+import { setText } from "./keyed";
 import { Lag } from "./lag";
 import { List } from "./list";
 import type { Mark } from "./marks";
+import { Pace } from "./pace";
 import { Playback } from "./playback";
 import { PROBE_KINDS, Probes } from "./probes";
 import { Relations } from "./relations";
@@ -45,7 +47,7 @@ new Events(store, client, playback);
 new Timeline(store, playback);
 new Inspector(store, edits);
 new Several(store, edits);
-new Start(store, client);
+const startPanel = new Start(store, client);
 
 // ---- The view, or why there is none ----------------------------------------------------------------
 
@@ -60,6 +62,8 @@ try {
 const HANDLE_WORDS: Record<Handle, string> = { translate: "move", rotate: "turn", scale: "scale" };
 const shownBy = new Map<string, { marks: Mark[]; hits: Set<string> }>();
 function show(by: string, marks: Mark[], hits = new Set<string>()): void {
+    const before = shownBy.get(by);
+    if (before && before.marks.length + before.hits.size + marks.length + hits.size === 0) return; // as with most events
     shownBy.set(by, { marks, hits });
     const all = [...shownBy.values()];
     view?.show(all.flatMap((one) => one.marks), new Set(all.flatMap((one) => [...one.hits])));
@@ -367,7 +371,7 @@ for (const tab of document.querySelectorAll<HTMLElement>("[role=tab]")) {
         next.click();
     });
 }
-list.onActivate = () => view?.frame();
+list.onActivate = startPanel.onSelect = () => view?.frame();
 
 // ---- Keys ------------------------------------------------------------------------------------------
 
@@ -491,15 +495,17 @@ edits.onChange = showMessages;
 byId("message-again").addEventListener("click", () => void edits.conflict?.again());
 byId("message-close").addEventListener("click", () => edits.dismiss());
 
+const pace = new Pace(byId("pace"));
 const WORDS = { connecting: "connecting", live: "live", lost: "no connection", gone: "no scene" };
 function showStatus(): void {
     const status = byId("status");
     status.dataset.state = store.connection;
-    byId("status-text").textContent = store.past ? "past" : WORDS[store.connection] + (store.connection === "live" && !store.writable ? ", read only" : "");
-    byId("revision").textContent = `revision ${store.past?.revision ?? store.revision}`;
+    setText(byId("status-text"), store.past ? "past" : WORDS[store.connection] + (store.connection === "live" && !store.writable ? ", read only" : ""));
+    setText(byId("revision-number"), String(store.past?.revision ?? store.revision));
+    pace.take(store.connection === "live" ? store.revision : null);
     const notice = byId("notice");
     notice.hidden = store.detail === "";
-    notice.textContent = store.detail;
+    setText(notice, store.detail);
     showBusy();
     markButtons();
 }

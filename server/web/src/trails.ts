@@ -29,10 +29,10 @@ export class Trails {
         this.ghosts.paint(color);
     }
 
-    /** Brings them to what is selected and shown now. */
-    update(): void {
+    /** Brings them to what is selected and shown now, if they are wanted. */
+    update(wanted: boolean): void {
         const { store } = this;
-        const names = this.shown ? store.selection.slice(0, BOXES) : [];
+        const names = this.shown && wanted ? store.selection.slice(0, BOXES) : [];
         if (names.length === 0 && !this.drawn) return;
         const seq = store.past ? store.past.seq : store.ring.newest;
         const now = seq === undefined ? null : store.ring.moment(seq);

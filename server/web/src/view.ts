@@ -194,7 +194,7 @@ export class View {
         }
         this.elsewhere = poses;
         this.displace();
-        this.draw();
+        this.outline();
     }
 
     private colour(): void {
@@ -208,7 +208,8 @@ export class View {
     private recolour(names: Set<string> = this.store.shown.met): void {
         const { met } = this.store.shown;
         this.boxes.colourSome(names, this.colouring.of);
-        if (this.store.selection.length > 0) this.lookAt();
+        const { selection } = this.store;
+        if (selection.length > 0 && (this.only > 0 || selection.some((name) => met.has(name)))) this.lookAt();
         else if (this.only > 0) this.boxes.hide(met, (name) => this.store.shown.contact(name) < this.only);
         met.clear();
         this.draw();
@@ -228,16 +229,16 @@ export class View {
         this.boxes.look(this.hits, forth, this.only > 0 ? met() : null);
     }
 
-    /** As it is, or as the handles are about to leave it. */
+    /** As it is, or as the handles are about to leave it, or where it is shown. */
     private seen(box: Box): Box {
-        return { ...box, ...this.preview?.get(box.name) };
+        return { ...box, ...this.elsewhere?.get(box.name), ...this.preview?.get(box.name) };
     }
 
     private outline(): void {
         const { store } = this;
         const chosen = store.chosen.map((box) => this.seen(box));
         this.selected.show(chosen.map(matrixOf));
-        this.trails.update();
+        this.trails.update(this.elsewhere === null); // which says itself where boxes were
         this.handles.attach(store.editable && store.tool === "select" ? chosen : []);
         this.hover();
     }
@@ -245,7 +246,7 @@ export class View {
     private hover(): void {
         const { hover, shown } = this.store;
         const box = hover === null ? undefined : shown.boxes.get(hover);
-        this.hovered.show(box ? [matrixOf(this.seen(box))] : []);
+        this.hovered.show(box && !this.store.selection.includes(box.name) ? [matrixOf(this.seen(box))] : []); // those selected have an outline
         this.label();
         this.draw();
     }
@@ -264,10 +265,11 @@ export class View {
 
     /** Marks of a probe, and the boxes that it found. */
     show(marks: Mark[], hits: Set<string>): void {
+        const others = hits.size !== this.hits.size || [...hits].some((name) => !this.hits.has(name));
         this.shownMarks = marks;
         this.hits = hits;
         this.marks.show(marks, this.palette);
-        this.lookAt();
+        if (others) this.lookAt(); // which goes over all boxes
         this.draw();
     }
 
