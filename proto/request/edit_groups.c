@@ -22,7 +22,7 @@ bool wire_names_differ(const struct wire_list *list, size_t place, size_t offset
                             list->count, list->size));
 }
 
-static bool read_puts_by_name(struct wire_cursor *c, int dimensions, obb_edit *edit)
+static bool read_puts_by_name(struct wire_cursor *c, obb_edit *edit)
 {
     const size_t place = wire_place(c);
     obb_str name;
@@ -32,7 +32,7 @@ static bool read_puts_by_name(struct wire_cursor *c, int dimensions, obb_edit *e
     size_t whole = 0;
     for (; wire_next_name(c, &name); whole++) {
         obb_put *put = wire_list_add(&list);
-        if (put == NULL || !wire_read_put(c, dimensions, false, put))
+        if (put == NULL || !wire_read_put(c, edit->dimensions, false, put))
             break;
         put->target = (obb_target){.name = name};
     }
@@ -42,12 +42,12 @@ static bool read_puts_by_name(struct wire_cursor *c, int dimensions, obb_edit *e
     return edit->puts_differ;
 }
 
-bool wire_read_puts(struct wire_cursor *c, int dimensions, obb_edit *edit, wire_edit_form *form)
+static bool read_puts(struct wire_cursor *c, obb_edit *edit, wire_edit_form *form)
 {
     if (!wire_is_put_columns(c))
-        return !c->failed && read_puts_by_name(c, dimensions, edit);
+        return !c->failed && read_puts_by_name(c, edit);
     form->put_columns = edit->all_put_ids = edit->puts_differ = true;
-    return wire_read_put_columns(c, dimensions, &edit->put_columns, &edit->put_count);
+    return wire_read_put_columns(c, edit->dimensions, &edit->put_columns, &edit->put_count);
 }
 
 /* Reads a pose; with `named` that of a line of an import, which states the frame's name. */
@@ -133,13 +133,14 @@ static bool is_columnar(struct wire_cursor *c)
     return columnar;
 }
 
-bool wire_read_poses(struct wire_cursor *c, int dimensions, obb_edit *edit, wire_edit_form *form)
+static bool read_poses(struct wire_cursor *c, obb_edit *edit, wire_edit_form *form)
 {
     if (!is_columnar(c))
-        return !c->failed && read_poses_by_name(c, dimensions, &edit->poses, &edit->pose_count);
+        return !c->failed &&
+               read_poses_by_name(c, edit->dimensions, &edit->poses, &edit->pose_count);
     bool by_names = false;
-    const bool read =
-        wire_read_pose_columns(c, dimensions, false, &edit->poses, &edit->pose_count, &by_names);
+    const bool read = wire_read_pose_columns(c, edit->dimensions, false, &edit->poses,
+                                             &edit->pose_count, &by_names);
     form->pose_names = by_names;
     form->pose_ids = !by_names;
     return read;
@@ -147,7 +148,7 @@ bool wire_read_poses(struct wire_cursor *c, int dimensions, obb_edit *edit, wire
 
 /* ---- Frames ---------------------------------------------------------------------------------- */
 
-bool wire_read_remove_frames(struct wire_cursor *c, obb_edit *edit, wire_edit_form *form)
+static bool read_remove_frames(struct wire_cursor *c, obb_edit *edit, wire_edit_form *form)
 {
     form->remove_frames = true;
     if (!wire_enter_array(c))
@@ -163,20 +164,21 @@ bool wire_read_remove_frames(struct wire_cursor *c, obb_edit *edit, wire_edit_fo
     return !c->failed;
 }
 
-bool wire_read_frames(struct wire_cursor *c, int dimensions, obb_edit *edit, wire_edit_form *form)
+static bool read_frames(struct wire_cursor *c, obb_edit *edit, wire_edit_form *form)
 {
     form->frames = true;
     if (!wire_is_put_columns(c))
-        return !c->failed && read_poses_by_name(c, dimensions, &edit->frames, &edit->frame_count);
+        return !c->failed &&
+               read_poses_by_name(c, edit->dimensions, &edit->frames, &edit->frame_count);
     form->frame_names = true;
     bool by_names;
-    return wire_read_pose_columns(c, dimensions, true, &edit->frames, &edit->frame_count,
+    return wire_read_pose_columns(c, edit->dimensions, true, &edit->frames, &edit->frame_count,
                                   &by_names);
 }
 
 /* ---- Transforms ------------------------------------------------------------------------------ */
 
-bool wire_read_transforms(struct wire_cursor *c, int dimensions, obb_edit *edit)
+static bool read_transforms(struct wire_cursor *c, obb_edit *edit)
 {
     const size_t place = wire_place(c);
     obb_str name;
@@ -186,7 +188,7 @@ bool wire_read_transforms(struct wire_cursor *c, int dimensions, obb_edit *edit)
     size_t whole = 0;
     for (; wire_next_name(c, &name); whole++) {
         obb_transform_edit *change = wire_list_add(&list);
-        if (change == NULL || !wire_read_transform_members(c, dimensions, &change->transform))
+        if (change == NULL || !wire_read_transform_members(c, edit->dimensions, &change->transform))
             break;
         change->target = (obb_target){.name = name};
     }
@@ -195,10 +197,46 @@ bool wire_read_transforms(struct wire_cursor *c, int dimensions, obb_edit *edit)
     return wire_names_differ(&list, place, offsetof(obb_transform_edit, target.name));
 }
 
+/* ---- All groups ------------------------------------------------------------------------------ */
+
+bool wire_read_group(struct wire_cursor *c, enum wire_group group, obb_edit *edit,
+                     wire_edit_form *form)
+{
+    switch (group) {
+    case WIRE_GROUP_REMOVE:
+        return wire_read_targets(c, &edit->removes, &edit->remove_count);
+    case WIRE_GROUP_REMOVE_FRAMES:
+        return read_remove_frames(c, edit, form);
+    case WIRE_GROUP_FRAMES:
+        return read_frames(c, edit, form);
+    case WIRE_GROUP_PUT:
+        return read_puts(c, edit, form);
+    case WIRE_GROUP_POSE:
+        return read_poses(c, edit, form);
+    case WIRE_GROUP_TRANSFORM:
+        return read_transforms(c, edit);
+    case WIRE_GROUPS:
+        break;
+    }
+    return false;
+}
+
+void wire_keep_groups(obb_edit *edit, int group)
+{
+    size_t *const counts[WIRE_GROUPS] = {[WIRE_GROUP_REMOVE] = &edit->remove_count,
+                                         [WIRE_GROUP_REMOVE_FRAMES] = &edit->remove_frame_count,
+                                         [WIRE_GROUP_FRAMES] = &edit->frame_count,
+                                         [WIRE_GROUP_PUT] = &edit->put_count,
+                                         [WIRE_GROUP_POSE] = &edit->pose_count,
+                                         [WIRE_GROUP_TRANSFORM] = &edit->transform_count};
+    for (int later = group < 0 ? 0 : group + 1; later < WIRE_GROUPS; later++)
+        *counts[later] = 0;
+}
+
 /* ---- The first fault ------------------------------------------------------------------------- */
 
-bool wire_read_groups(struct wire_object *o, wire_read_group *read, void *context,
-                      int *out_fault_field)
+bool wire_read_in_order(struct wire_object *o, wire_read_field *read, void *context,
+                        int *out_fault_field)
 {
     struct wire_cursor *c = o->c;
     struct wire_fault first = {.place = 0};
@@ -226,63 +264,34 @@ bool wire_read_groups(struct wire_object *o, wire_read_group *read, void *contex
 
 /* ---- The changes of a query ------------------------------------------------------------------ */
 
-/* In the order of application. */
-enum with_field { REMOVE, REMOVE_FRAMES, FRAMES, PUT, POSE, TRANSFORM, WITH_FIELDS };
-static const obb_str with_fields[WITH_FIELDS] = {
-    [REMOVE] = WIRE_FIELD("remove"), [REMOVE_FRAMES] = WIRE_FIELD("remove_frames"),
-    [FRAMES] = WIRE_FIELD("frames"), [PUT] = WIRE_FIELD("put"),
-    [POSE] = WIRE_FIELD("pose"),     [TRANSFORM] = WIRE_FIELD("transform")};
-
 static bool read_with_group(void *context, struct wire_cursor *c, int field)
 {
     wire_with *with = context;
-    obb_edit *edit = &with->edit;
-    switch ((enum with_field)field) {
-    case REMOVE:
-        return wire_read_targets(c, &edit->removes, &edit->remove_count);
-    case REMOVE_FRAMES:
-        return wire_read_remove_frames(c, edit, &with->form);
-    case FRAMES:
-        return wire_read_frames(c, edit->dimensions, edit, &with->form);
-    case PUT:
-        return wire_read_puts(c, edit->dimensions, edit, &with->form);
-    case POSE:
-        return wire_read_poses(c, edit->dimensions, edit, &with->form);
-    case TRANSFORM:
-        return wire_read_transforms(c, edit->dimensions, edit);
-    case WITH_FIELDS:
-        break;
-    }
-    return false;
-}
-
-/* Keeps only what is applied before the fault in that field: the groups before it, and of the group
- * itself the entries that were read. */
-static void keep_before(int field, obb_edit *edit)
-{
-    edit->remove_count = REMOVE < field ? edit->remove_count : 0;
-    edit->remove_frame_count = REMOVE_FRAMES < field ? edit->remove_frame_count : 0;
-    edit->frame_count = FRAMES <= field ? edit->frame_count : 0;
-    edit->put_count = PUT <= field ? edit->put_count : 0;
-    edit->pose_count = POSE <= field ? edit->pose_count : 0;
-    edit->transform_count = TRANSFORM <= field ? edit->transform_count : 0;
+    return wire_read_group(c, (enum wire_group)field, &with->edit, &with->form);
 }
 
 bool wire_read_with(struct wire_cursor *c, int dimensions, const obb_edit **out)
 {
+    static const obb_str fields[WIRE_GROUPS] = {[WIRE_GROUP_REMOVE] = WIRE_FIELD("remove"),
+                                                [WIRE_GROUP_REMOVE_FRAMES] =
+                                                    WIRE_FIELD("remove_frames"),
+                                                [WIRE_GROUP_FRAMES] = WIRE_FIELD("frames"),
+                                                [WIRE_GROUP_PUT] = WIRE_FIELD("put"),
+                                                [WIRE_GROUP_POSE] = WIRE_FIELD("pose"),
+                                                [WIRE_GROUP_TRANSFORM] = WIRE_FIELD("transform")};
     struct wire_object o;
-    int fault_field = WITH_FIELDS;
+    int fault_group = WIRE_GROUPS;
     *out = NULL;
     wire_with *with = obb_arena_alloc(c->arena, 1, sizeof *with);
     if (with == NULL)
         return wire_fail_memory(c);
     *with = (wire_with){.edit = {.dimensions = dimensions}};
-    if (!wire_object_enter(&o, c, with_fields, WITH_FIELDS))
+    if (!wire_object_enter(&o, c, fields, WIRE_GROUPS))
         return false;
     const obb_edit *edit = &with->edit;
-    if (!wire_read_groups(&o, read_with_group, with, &fault_field)) {
-        if (fault_field < WITH_FIELDS) {
-            keep_before(fault_field, &with->edit);
+    if (!wire_read_in_order(&o, read_with_group, with, &fault_group)) {
+        if (fault_group < WIRE_GROUPS) {
+            wire_keep_groups(&with->edit, fault_group);
             *out = obb_edit_entries(edit) <= WIRE_MOST_WITH ? edit : NULL;
         }
         return false;

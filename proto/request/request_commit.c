@@ -19,13 +19,8 @@ enum commit_field {
     IF_BOX,
     IGNORE_MISSING,
     DRY_RUN,
-    REMOVE,
-    REMOVE_FRAMES,
-    FRAMES,
-    PUT,
-    POSE,
-    TRANSFORM,
-    QUERIES,
+    GROUPS, /* the first of the groups of changes */
+    QUERIES = GROUPS + WIRE_GROUPS,
     COMMIT_FIELDS
 };
 
@@ -37,12 +32,12 @@ static const obb_str commit_fields[COMMIT_FIELDS] = {
     [IF_BOX] = WIRE_FIELD("if_box"),
     [IGNORE_MISSING] = WIRE_FIELD("ignore_missing"),
     [DRY_RUN] = WIRE_FIELD("dry_run"),
-    [REMOVE] = WIRE_FIELD("remove"),
-    [REMOVE_FRAMES] = WIRE_FIELD("remove_frames"),
-    [FRAMES] = WIRE_FIELD("frames"),
-    [PUT] = WIRE_FIELD("put"),
-    [POSE] = WIRE_FIELD("pose"),
-    [TRANSFORM] = WIRE_FIELD("transform"),
+    [GROUPS + WIRE_GROUP_REMOVE] = WIRE_FIELD("remove"),
+    [GROUPS + WIRE_GROUP_REMOVE_FRAMES] = WIRE_FIELD("remove_frames"),
+    [GROUPS + WIRE_GROUP_FRAMES] = WIRE_FIELD("frames"),
+    [GROUPS + WIRE_GROUP_PUT] = WIRE_FIELD("put"),
+    [GROUPS + WIRE_GROUP_POSE] = WIRE_FIELD("pose"),
+    [GROUPS + WIRE_GROUP_TRANSFORM] = WIRE_FIELD("transform"),
     [QUERIES] = WIRE_FIELD("queries"),
 };
 
@@ -133,12 +128,12 @@ static bool read_id(struct wire_cursor *c, obb_str *out)
                         "an id of a commit has 1 to 64 bytes");
 }
 
-static bool read_group(void *context, struct wire_cursor *c, int field)
+static bool read_field(void *context, struct wire_cursor *c, int field)
 {
     wire_commit *commit = context;
     obb_edit *edit = &commit->edit;
     double whole;
-    switch ((enum commit_field)field) {
+    switch (field) {
     case ID:
         return read_id(c, &commit->id);
     case TIME:
@@ -156,24 +151,11 @@ static bool read_group(void *context, struct wire_cursor *c, int field)
         return wire_read_bool(c, &edit->ignore_missing);
     case DRY_RUN:
         return wire_read_bool(c, &commit->dry_run);
-    case REMOVE:
-        return wire_read_targets(c, &edit->removes, &edit->remove_count);
-    case REMOVE_FRAMES:
-        return wire_read_remove_frames(c, edit, &commit->form);
-    case FRAMES:
-        return wire_read_frames(c, edit->dimensions, edit, &commit->form);
-    case PUT:
-        return wire_read_puts(c, edit->dimensions, edit, &commit->form);
-    case POSE:
-        return wire_read_poses(c, edit->dimensions, edit, &commit->form);
-    case TRANSFORM:
-        return wire_read_transforms(c, edit->dimensions, edit);
     case QUERIES:
         return read_queries(c, edit->dimensions, commit);
-    case COMMIT_FIELDS:
-        break;
+    default:
+        return wire_read_group(c, (enum wire_group)(field - GROUPS), edit, &commit->form);
     }
-    return false;
 }
 
 /* Keeps only what is applied before the fault in that field: the groups before it, and of the group
@@ -186,12 +168,7 @@ static void keep_before(int field, wire_commit *commit)
     edit->restart = edit->restart && RESTART < field;
     edit->has_if_revision = edit->has_if_revision && IF_REVISION < field;
     edit->if_box_count = IF_BOX <= field ? edit->if_box_count : 0;
-    edit->remove_count = REMOVE < field ? edit->remove_count : 0;
-    edit->remove_frame_count = REMOVE_FRAMES < field ? edit->remove_frame_count : 0;
-    edit->frame_count = FRAMES <= field ? edit->frame_count : 0;
-    edit->put_count = PUT <= field ? edit->put_count : 0;
-    edit->pose_count = POSE <= field ? edit->pose_count : 0;
-    edit->transform_count = TRANSFORM <= field ? edit->transform_count : 0;
+    wire_keep_groups(edit, field - GROUPS);
     commit->query_count = QUERIES <= field ? commit->query_count : 0;
     commit->has_flawed = commit->has_flawed && QUERIES <= field;
     edit->moment_count = commit->query_count;
@@ -203,7 +180,7 @@ static bool read_commit(struct wire_cursor *c, wire_commit *commit, int *out_fau
     *out_fault_field = TIME;
     if (!wire_object_enter(&o, c, commit_fields, COMMIT_FIELDS))
         return false;
-    const bool good = wire_read_groups(&o, read_group, commit, out_fault_field);
+    const bool good = wire_read_in_order(&o, read_field, commit, out_fault_field);
     if (!commit->edit.restart || wire_object_has(&o, TIME) || (!good && *out_fault_field < RESTART))
         return good;
     *out_fault_field = RESTART; /* comes before the faults of later fields */

@@ -64,8 +64,9 @@ bool wire_read_log_box(const wire_body *line, int dimensions, struct obb_arena *
 
 /* ---- Commits --------------------------------------------------------------------------------- */
 
-/* The fields up to HASH are always there. */
-enum { REVISION, TIME, HASH, RESTART, SETTINGS, REMOVE, REMOVE_FRAMES, FRAMES, PUT, POSE, FIELDS };
+/* The fields up to HASH are always there. After the settings come the groups up to the poses, for
+ * transforms are logged as the poses that they lead to. */
+enum { REVISION, TIME, HASH, RESTART, SETTINGS, GROUPS, FIELDS = GROUPS + WIRE_GROUP_TRANSFORM };
 
 static bool read_settings(struct wire_cursor *c, wire_log_commit *commit)
 {
@@ -121,31 +122,28 @@ static bool read_field(void *context, struct wire_cursor *c, int field)
         return wire_read_bool(c, &edit->restart);
     case SETTINGS:
         return read_settings(c, commit);
-    case REMOVE:
-        return wire_read_targets(c, &edit->removes, &edit->remove_count);
-    case REMOVE_FRAMES:
-        return wire_read_remove_frames(c, edit, &form);
-    case FRAMES:
-        return wire_read_frames(c, edit->dimensions, edit, &form);
-    case PUT:
-        return wire_read_puts(c, edit->dimensions, edit, &form);
     default:
-        return wire_read_poses(c, edit->dimensions, edit, &form);
+        return wire_read_group(c, (enum wire_group)(field - GROUPS), edit, &form);
     }
 }
 
 static bool read_commit(struct wire_cursor *c, wire_log_commit *commit)
 {
-    static const obb_str fields[FIELDS] = {
-        [REVISION] = WIRE_FIELD("revision"), [TIME] = WIRE_FIELD("time"),
-        [HASH] = WIRE_FIELD("hash"),         [SETTINGS] = WIRE_FIELD("settings"),
-        [REMOVE] = WIRE_FIELD("remove"),     [REMOVE_FRAMES] = WIRE_FIELD("remove_frames"),
-        [FRAMES] = WIRE_FIELD("frames"),     [PUT] = WIRE_FIELD("put"),
-        [POSE] = WIRE_FIELD("pose"),         [RESTART] = WIRE_FIELD("restart")};
+    static const obb_str fields[FIELDS] = {[REVISION] = WIRE_FIELD("revision"),
+                                           [TIME] = WIRE_FIELD("time"),
+                                           [HASH] = WIRE_FIELD("hash"),
+                                           [RESTART] = WIRE_FIELD("restart"),
+                                           [SETTINGS] = WIRE_FIELD("settings"),
+                                           [GROUPS + WIRE_GROUP_REMOVE] = WIRE_FIELD("remove"),
+                                           [GROUPS + WIRE_GROUP_REMOVE_FRAMES] =
+                                               WIRE_FIELD("remove_frames"),
+                                           [GROUPS + WIRE_GROUP_FRAMES] = WIRE_FIELD("frames"),
+                                           [GROUPS + WIRE_GROUP_PUT] = WIRE_FIELD("put"),
+                                           [GROUPS + WIRE_GROUP_POSE] = WIRE_FIELD("pose")};
     struct wire_object o;
     int fault_field;
     if (!wire_object_enter(&o, c, fields, FIELDS) ||
-        !wire_read_groups(&o, read_field, commit, &fault_field))
+        !wire_read_in_order(&o, read_field, commit, &fault_field))
         return false;
     for (int field = REVISION; field <= HASH; field++)
         if (!wire_object_need(&o, field))
