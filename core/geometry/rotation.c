@@ -87,6 +87,12 @@ obb_status obb_quat_normalise(obb_quat q, obb_quat *out)
     return OBB_OK;
 }
 
+obb_status obb_quat_check(obb_quat q)
+{
+    const double square = quat_dot(q, q); /* NaN fails both comparisons */
+    return square > 0x1p-30 && square < 0x1p+1000 ? OBB_OK : obb_quat_normalise(q, &q);
+}
+
 obb_quat obb_quat_normalise_computed(obb_quat q)
 {
     const obb_status st = obb_quat_normalise(quat_without_negative_zeros(q), &q);

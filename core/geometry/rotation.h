@@ -27,6 +27,9 @@ typedef struct obb_quat {
  *          1e-6. */
 obb_status obb_quat_normalise(obb_quat q, obb_quat *out);
 
+/* Returns the status of obb_quat_normalise. Cost: a dot product, unless q is very short or huge. */
+obb_status obb_quat_check(obb_quat q);
+
 /* Returns a computed quaternion as obb_quat_normalise keeps it, without -0.0.
  *
  * q        finite, not shorter than 1e-6. */

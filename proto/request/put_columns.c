@@ -180,17 +180,10 @@ static bool read_attributes(const struct wire_columns *columns, const struct row
 /* The columns of core while they are made. */
 struct making {
     obb_put_columns *columns;
-    struct maker *maker;
     uint32_t *categories, *masks; /* NULL: all rows have the same */
     int32_t *groups;
     double *ttls;
     bool varied; /* the attributes are not the same in all rows */
-};
-
-/* Makes the boxes of sound rows. They are not kept: a list of them is as large as the body. */
-struct maker {
-    struct wire_columns columns;
-    uint64_t *normalised; /* a bit a row: the rotation was not of unit length as it came */
 };
 
 static obb_vec3 vector_of(const double *v, size_t dimensions)
@@ -200,24 +193,24 @@ static obb_vec3 vector_of(const double *v, size_t dimensions)
 
 static obb_quat rotation_of(const double *q) { return (obb_quat){q[0], q[1], q[2], q[3]}; }
 
-/* obb_put_make_boxes. All checks were made when the rows were read. */
+/* obb_put_make_boxes, of the columns. Boxes of sound rows are not kept: a list of them is as large
+ * as the body. All checks were made when the rows were read. */
 static void make_boxes(const void *context, size_t first, size_t count, obb_box *out)
 {
-    const struct maker *maker = context;
-    const size_t dimensions = (size_t)maker->columns.dimensions;
+    const struct wire_columns *columns = context;
+    const size_t dimensions = (size_t)columns->dimensions;
     struct poses poses;
     begin_poses(&poses, count < ROWS ? count : ROWS);
     for (size_t i = 0; i < count; i++) {
-        const size_t row = i % ROWS, all = first + i;
+        const size_t row = i % ROWS;
         if (row == 0)
-            get_poses(&maker->columns, all, count - i < ROWS ? count - i : ROWS, &poses);
+            get_poses(columns, first + i, count - i < ROWS ? count - i : ROWS, &poses);
         out[i] =
             (obb_box){.center = vector_of(&poses.centers[row * dimensions], dimensions),
                       .half_extents = vector_of(&poses.half_extents[row * dimensions], dimensions),
                       .rotation = rotation_of(&poses.rotations[row * 4]),
                       .angle = poses.angles[row]};
-        if ((maker->normalised[all / 64] >> all % 64 & 1) != 0)
-            (void)obb_quat_normalise(out[i].rotation, &out[i].rotation);
+        (void)obb_quat_normalise(out[i].rotation, &out[i].rotation);
     }
 }
 
@@ -231,12 +224,10 @@ static bool varies(const struct wire_columns *columns, int field)
 static bool begin_making(const struct wire_columns *columns, size_t count, struct making *m)
 {
     struct obb_arena *arena = columns->object.c->arena;
-    const size_t words = count / 64 + 1;
     obb_put_columns *out = obb_arena_alloc(arena, 1, sizeof *out);
-    struct maker *maker = obb_arena_alloc(arena, 1, sizeof *maker);
-    uint64_t *normalised = obb_arena_alloc(arena, words, sizeof *normalised);
-    *m = (struct making){.columns = out, .maker = maker};
-    bool good = out != NULL && maker != NULL && normalised != NULL;
+    struct wire_columns *maker = obb_arena_alloc(arena, 1, sizeof *maker);
+    *m = (struct making){.columns = out};
+    bool good = out != NULL && maker != NULL;
     if (varies(columns, CATEGORY))
         good = good && (m->categories = obb_arena_alloc(arena, count, sizeof *m->categories));
     if (varies(columns, MASK))
@@ -247,8 +238,7 @@ static bool begin_making(const struct wire_columns *columns, size_t count, struc
         good = good && (m->ttls = obb_arena_alloc(arena, count, sizeof *m->ttls));
     if (!good)
         return false;
-    memset(normalised, 0, words * sizeof *normalised);
-    *maker = (struct maker){.columns = *columns, .normalised = normalised};
+    *maker = *columns;
     m->varied = m->categories != NULL || m->masks != NULL || m->groups != NULL || m->ttls != NULL;
     *out = (obb_put_columns){
         .rest = {.parts = OBB_PUT_ALL},
@@ -292,7 +282,7 @@ static bool make_attributes(const struct wire_columns *columns, const struct row
 
 /* Checks the pose of row i, which is row `row` of `poses`. */
 static bool check_pose(const struct wire_columns *columns, const struct poses *poses, size_t row,
-                       size_t i, struct maker *maker)
+                       size_t i)
 {
     const size_t dimensions = (size_t)columns->dimensions;
     if (!check_vector(columns, CENTERS, WIRE_COORDINATE, i, &poses->centers[row * dimensions]) ||
@@ -303,21 +293,15 @@ static bool check_pose(const struct wire_columns *columns, const struct poses *p
         return wire_columns_fail(columns, ANGLES, i, 0, WIRE_OBB_BAD_NUMBER,
                                  wire_limits[WIRE_ANY].rule);
     const double *q = &poses->rotations[row * 4];
-    const obb_box came = {.rotation = rotation_of(q)};
-    obb_box made = came;
-    const obb_status status = obb_quat_normalise(came.rotation, &made.rotation);
-    if (status != OBB_OK)
-        return wire_columns_fail_quaternion(columns, ROTATIONS, i, q, status);
-    if (!obb_box_same_bits(&came, &made))
-        maker->normalised[i / 64] |= (uint64_t)1 << i % 64;
-    return true;
+    const obb_status status = obb_quat_check(rotation_of(q));
+    return status == OBB_OK || wire_columns_fail_quaternion(columns, ROTATIONS, i, q, status);
 }
 
 /* Makes the put of row i, which is in the block `rows`. */
 static bool make_put(const struct wire_columns *columns, const struct rows *rows, size_t i,
                      struct making *m)
 {
-    return check_pose(columns, &rows->poses, i - rows->first, i, m->maker) &&
+    return check_pose(columns, &rows->poses, i - rows->first, i) &&
            make_attributes(columns, rows, i, m);
 }
 

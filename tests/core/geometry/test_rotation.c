@@ -72,6 +72,30 @@ START_TEST(a_rotation_needs_a_length)
 }
 END_TEST
 
+START_TEST(a_check_says_what_normalising_would)
+{
+    static const double scales[] = {1,       1e-3,    1e-6,   0.999e-6, 1.001e-6, 1e-9,
+                                    0x1p-15, 0x1p-16, 1e150,  0x1p499,  0x1p500,  1e200,
+                                    1e308,   0,       5e-324, INFINITY, NAN};
+    test_rng rng = {.s = 20261126};
+    size_t good = 0, rounds = 0;
+    for (size_t i = 0; i < sizeof scales / sizeof scales[0]; i++)
+        for (int round = 0; round < 1000; round++, rounds++) {
+            double part[4];
+            for (int k = 0; k < 4; k++) /* one of them in eight is as large as can be, or none */
+                part[k] = test_uniform(&rng, -1, 1) * (test_below(&rng, 8) == 0 ? scales[i] : 1);
+            for (int k = 0; k < 4 && round % 2 == 0; k++)
+                part[k] *= scales[i];
+            const obb_quat q = {part[0], part[1], part[2], part[3]};
+            obb_quat out;
+            const obb_status expected = obb_quat_normalise(q, &out);
+            ck_assert_int_eq(obb_quat_check(q), expected);
+            good += expected == OBB_OK;
+        }
+    ck_assert(rounds / 4 < good && good < rounds * 19 / 20);
+}
+END_TEST
+
 START_TEST(no_rotation_is_kept_to_the_bit_with_its_signs)
 {
     for (unsigned signs = 0; signs < 16; signs++) {
@@ -378,6 +402,7 @@ int main(void)
     TCase *tc = tcase_create("rotation");
     tcase_set_timeout(tc, test_patience(300));
     tcase_add_test(tc, a_rotation_is_kept_to_the_bit_or_normalised_once);
+    tcase_add_test(tc, a_check_says_what_normalising_would);
     tcase_add_test(tc, no_rotation_is_kept_to_the_bit_with_its_signs);
     tcase_add_test(tc, a_rotation_needs_a_length);
     tcase_add_test(tc, the_axes_are_those_of_the_rotation);
