@@ -63,6 +63,11 @@ test("how fast the scene changes is said beside its revision, and no longer when
     await page.fill("#search", "moving-7");
     const row = page.locator(".item", { hasText: /^moving-7(?!\d)/ });
     await until("the row in words", async () => /^moving-7 overlapping, contacts: \d+$/.test(await row.evaluate((one) => [...one.children].map((part) => part.ariaHidden === "true" ? "" : part.textContent).filter(Boolean).join(" "))));
+    await blur(page);
+    await page.keyboard.press("[");
+    await until("the past, which does not move", async () => (await page.textContent("#status-text")) === "past" && (await pace()) === "");
+    await page.click("#now");
+    await until("the rate again", async () => (await pace()) !== "");
     await live.stop();
     await until("none", async () => (await pace()) === "");
     await close();

@@ -181,7 +181,7 @@ export class Lag {
         const [then, now] = [this.then.get(name), this.now.get(name)];
         const target = this.aim.value === "then" ? then?.center : this.aim.value === "now" ? now?.center : this.rows[1].read();
         if (!origin || !target) return null;
-        if (this.aim.value !== "to") this.rows[1].write(target.map((value) => Number(short(value))));
+        if (this.aim.value !== "to") this.rows[1].write(target.map((value) => Number(value.toPrecision(4)))); // what fits into a field
         const direction = target.map((value, i) => value - origin[i]);
         return direction.some((value) => value !== 0) ? { origin, direction } : null;
     }

@@ -502,7 +502,7 @@ function showStatus(): void {
     status.dataset.state = store.connection;
     setText(byId("status-text"), store.past ? "past" : WORDS[store.connection] + (store.connection === "live" && !store.writable ? ", read only" : ""));
     setText(byId("revision-number"), String(store.past?.revision ?? store.revision));
-    pace.take(store.connection === "live" ? store.revision : null);
+    pace.take(store.connection === "live" && !store.past ? store.revision : null);
     const notice = byId("notice");
     notice.hidden = store.detail === "";
     setText(notice, store.detail);
