@@ -237,6 +237,25 @@ bool obb_sat_overlap(const obb_solid *a, const obb_solid *b)
     return !ANY_EDGES(has_gap, &p);
 }
 
+static bool along_coordinate_axes(const obb_box *box, int dimensions)
+{
+    const obb_quat q = box->rotation;
+    return dimensions == 2 ? box->angle == 0.0
+                           : q.x == 0.0 && q.y == 0.0 && q.z == 0.0 && q.w * q.w == 1.0;
+}
+
+bool obb_sat_overlap_of_boxes(const obb_box *a, const obb_box *b, int dimensions)
+{
+    if (along_coordinate_axes(a, dimensions) && along_coordinate_axes(b, dimensions)) {
+        const obb_vec3 d = obb_sub(b->center, a->center), h = a->half_extents, g = b->half_extents;
+        return fabs(d.x) <= h.x + g.x && fabs(d.y) <= h.y + g.y &&
+               (dimensions == 2 || fabs(d.z) <= h.z + g.z);
+    }
+    const obb_solid solid_a = obb_solid_from_box(a, dimensions);
+    const obb_solid solid_b = obb_solid_from_box(b, dimensions);
+    return obb_sat_overlap(&solid_a, &solid_b);
+}
+
 /* ---- How far apart, and where ---------------------------------------------------------------- */
 
 INLINE double larger(double x, double y) { return x > y ? x : y; }

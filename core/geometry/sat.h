@@ -43,6 +43,13 @@ typedef struct obb_separation {
  * Cost     about 300 flops, 20 ns. */
 bool obb_sat_overlap(const obb_solid *a, const obb_solid *b);
 
+/* Returns obb_sat_overlap of the solids of two boxes (obb_solid_from_box), without making them for
+ * boxes whose axes are the coordinate axes: those are apart if their intervals along one of the
+ * axes are, and every other axis of the test repeats one of these with the same bits.
+ *
+ * Cost     2 ns for such boxes, of which worlds built on a grid are full; 50 ns for others. */
+bool obb_sat_overlap_of_boxes(const obb_box *a, const obb_box *b, int dimensions);
+
 /* Returns the largest gap over the axes, with its axis and normal.
  *
  * gap > 0  the boxes are that far apart along the normal. The gap is a lower bound of their

@@ -310,15 +310,14 @@ static bool is_pair(void *context, const struct obb_version *a, const struct obb
     if (verdict == OBB_SURE)
         return true;
     ++*doubts;
-    const obb_solid solid_a = obb_view_solid(found->after, a),
-                    solid_b = obb_view_solid(found->after, b);
-    return obb_sat_overlap(&solid_a, &solid_b);
+    return obb_sat_overlap_of_boxes(&a->box, &b->box, found->after->info.dimensions);
 }
 
 static obb_status find_present(const obb_committed *committed, const atomic_bool *cancel,
                                struct obb_budget *budget, struct found *found)
 {
     const struct obb_view *after = found->after;
+    assert(after->overlay == NULL && after->alpha == 0.0); /* boxes are where their versions say */
     const obb_join_wish wish = {.list = OBB_JOIN_IDS,
                                 .limit = SIZE_MAX,
                                 .plain_pass = true,

@@ -68,8 +68,14 @@ static bool is_pair(void *context, const struct obb_version *a, const struct obb
     if (verdict == OBB_SURE)
         return true;
     ++*doubts;
-    const obb_solid solid_a = obb_view_solid(view, a), solid_b = obb_view_solid(view, b);
-    return obb_shape_boxes(&solid_a, &solid_b, all->task.query->margin);
+    /* Boxes that are not loose are where their versions say. */
+    const int dimensions = view->info.dimensions;
+    const double margin = all->task.query->margin;
+    if (margin == 0.0)
+        return obb_sat_overlap_of_boxes(&a->box, &b->box, dimensions);
+    const obb_solid solid_a = obb_solid_from_box(&a->box, dimensions);
+    const obb_solid solid_b = obb_solid_from_box(&b->box, dimensions);
+    return obb_shape_boxes(&solid_a, &solid_b, margin);
 }
 
 obb_status obb_all_pairs_create(const struct obb_task *task, struct obb_all_pairs **out)

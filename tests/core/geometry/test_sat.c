@@ -60,6 +60,75 @@ START_TEST(exact_contact_of_aligned_boxes_is_a_gap_of_zero)
 }
 END_TEST
 
+/* ---- Boxes without their solids -------------------------------------------------------------- */
+
+/* A box along the coordinate axes: its rotation is the identity, in any signs. */
+static obb_box straight_box(test_rng *rng, int dimensions)
+{
+    static const double zeros[2] = {0.0, -0.0};
+    obb_box box = {.center = {test_uniform(rng, -9, 9), test_uniform(rng, -9, 9), 0.0},
+                   .half_extents = {test_uniform(rng, 0, 3), test_uniform(rng, 0, 3), 0.0},
+                   .rotation = {zeros[test_below(rng, 2)], zeros[test_below(rng, 2)],
+                                zeros[test_below(rng, 2)], test_below(rng, 2) ? 1.0 : -1.0},
+                   .angle = zeros[test_below(rng, 2)]};
+    if (dimensions == 3) {
+        box.center.z = test_uniform(rng, -9, 9);
+        box.half_extents.z = test_below(rng, 8) > 0 ? test_uniform(rng, 0, 3) : 0.0;
+    }
+    return box;
+}
+
+/* Moves b along one axis so that it touches a, up to two steps of a double. */
+static void make_touch(test_rng *rng, const obb_box *a, obb_box *b, int dimensions)
+{
+    const size_t k = test_below(rng, (size_t)dimensions);
+    const double reach =
+        obb_component(a->half_extents, (int)k) + obb_component(b->half_extents, (int)k);
+    double *to = k == 0 ? &b->center.x : k == 1 ? &b->center.y : &b->center.z;
+    *to = obb_component(a->center, (int)k) + (test_below(rng, 2) ? reach : -reach);
+    const double toward = test_below(rng, 2) ? INFINITY : -INFINITY;
+    for (size_t steps = test_below(rng, 3); steps > 0; steps--)
+        *to = nextafter(*to, toward);
+}
+
+static bool overlap_of_solids(const obb_box *a, const obb_box *b, int dimensions)
+{
+    const obb_solid solid_a = obb_solid_from_box(a, dimensions);
+    const obb_solid solid_b = obb_solid_from_box(b, dimensions);
+    return obb_sat_overlap(&solid_a, &solid_b);
+}
+
+START_TEST(boxes_have_the_verdict_of_their_solids)
+{
+    test_rng rng = {.s = 20261126};
+    size_t cases = test_effort(200000), touching = 0, overlapping = 0;
+    for (size_t n = 0; n < cases; n++) {
+        const int dimensions = 2 + (int)test_below(&rng, 2);
+        obb_box a = straight_box(&rng, dimensions), b = straight_box(&rng, dimensions);
+        if (test_below(&rng, 4) > 0) {
+            make_touch(&rng, &a, &b, dimensions);
+            touching++;
+        }
+        const bool expected = overlap_of_solids(&a, &b, dimensions);
+        ck_assert(obb_sat_overlap_of_boxes(&a, &b, dimensions) == expected);
+        ck_assert(obb_sat_overlap_of_boxes(&b, &a, dimensions) == expected);
+        overlapping += expected;
+        const struct pairs_case other =
+            pairs_make((enum pairs_class)(n % PAIRS_CLASSES), dimensions, n, &rng);
+        ck_assert(obb_sat_overlap_of_boxes(&other.a, &other.b, dimensions) ==
+                  overlap_of_solids(&other.a, &other.b, dimensions));
+        /* One of them straight: the other decides which test it is. */
+        ck_assert(obb_sat_overlap_of_boxes(&a, &other.b, dimensions) ==
+                  overlap_of_solids(&a, &other.b, dimensions));
+    }
+    printf("%zu pairs along the axes, %zu of them touch or nearly, %zu overlap\n", cases, touching,
+           overlapping);
+    ck_assert_uint_ge(touching, cases / 2);
+    ck_assert_uint_ge(overlapping, cases / 50);
+    ck_assert_uint_ge(cases - overlapping, cases / 50);
+}
+END_TEST
+
 /* ---- Against exact arithmetic, class by class ------------------------------------------------ */
 
 /* What is promised, in units of the pair's extent. A pair apart by 1e-12 has a gap on some axis of
@@ -301,6 +370,7 @@ int main(void)
     Suite *suite = suite_create("sat");
     TCase *tc = tcase_create("sat");
     tcase_add_test(tc, exact_contact_of_aligned_boxes_is_a_gap_of_zero);
+    tcase_add_test(tc, boxes_have_the_verdict_of_their_solids);
     tcase_add_loop_test(tc, every_class_agrees_with_exact_arithmetic, 0, PAIRS_CLASSES);
     tcase_add_test(tc, axis_names_are_in_the_order_of_the_contract);
     tcase_set_timeout(tc, test_patience(60));
