@@ -36,15 +36,18 @@ ifneq ($(MADE_WITHOUT_NODE),)
 $(MADE_WITHOUT_NODE): node-is-there
 endif
 
+# The recipes look for node anew: a goal before them, as `clients`, may have installed it.
+FIND_NODE := command -v node >/dev/null && command -v npm >/dev/null
 $(PAGE): $(PAGE_SRC)
 	@mkdir -p $(@D)
-	@if [ -n "$(HAVE_NODE)" ] && $(MAKE) --no-print-directory page; then :; else \
-	 echo "page: not built ($(if $(HAVE_NODE),see above,no node here)); the daemon will say under / how to"; \
-	 echo '/* $(if $(HAVE_NODE),npm failed,$(NO_NODE)) */' >$@; fi
+	@if ! { $(FIND_NODE); }; then \
+	 echo "page: not built (no node here); the daemon will say under / how to"; echo '/* $(NO_NODE) */' >$@; \
+	elif ! $(MAKE) --no-print-directory page; then \
+	 echo "page: not built (see above); the daemon will say under / how to"; echo '/* npm failed */' >$@; fi
 GUIDE := proto/contract/guide
 $(DOCS): $(DOCS_SRC) $(TOOLS)/openapi.json $(TOOLS)/exchanges.ndjson $(GUIDE)/README.md $(wildcard $(GUIDE)/pictures/*)
 	@mkdir -p $(@D)
-	@if [ -n "$(HAVE_NODE)" ]; then node $< $@ $(TOOLS)/openapi.json $(TOOLS)/exchanges.ndjson $(GUIDE) && touch $@; else \
+	@if $(FIND_NODE); then node $< $@ $(TOOLS)/openapi.json $(TOOLS)/exchanges.ndjson $(GUIDE) && touch $@; else \
 	 echo "docs: not built (no node here); the daemon will say under /docs how to"; echo '/* $(NO_NODE) */' >$@; fi
 $(B)/server/routes/page.o: $(PAGE) $(DOCS)
 $(B)/server/routes/page.o: BUILD_CFLAGS += -Ibuild
