@@ -1,6 +1,7 @@
 using System;
 using System.Collections.Generic;
 using System.Numerics;
+using System.Runtime.CompilerServices;
 using System.Text;
 
 namespace Obbd
@@ -40,13 +41,20 @@ namespace Obbd
             return value;
         }
 
+        // The methods of this attribute are called several times for each number that is read, and are short without their throws.
+        [MethodImpl(MethodImplOptions.AggressiveInlining)]
         int Take(int size)
         {
-            if (size > End - At)
-                throw new FormatException("the CBOR ends too early: " + size + " bytes are missing behind byte " + At);
             int at = At;
-            At += size;
+            if (size > End - at)
+                throw Short(size);
+            At = at + size;
             return at;
+        }
+
+        FormatException Short(int size)
+        {
+            return new FormatException("the CBOR ends too early: " + size + " bytes are missing behind byte " + At);
         }
 
         /// <summary>The major type of the next item; -1 at the end.</summary>
@@ -66,7 +74,13 @@ namespace Obbd
             return n;
         }
 
+        [MethodImpl(MethodImplOptions.AggressiveInlining)]
         int Length(int info)
+        {
+            return info < 24 && info <= End - At ? info : LongLength(info);
+        }
+
+        int LongLength(int info)
         {
             ulong n = Number(info);
             if (n > (ulong)(End - At))
@@ -202,7 +216,7 @@ namespace Obbd
             return Major == 4 ? List() : 0;
         }
 
-        /// <summary>A number of the list or typed array that comes next; 0 behind its end.</summary>
+        /// <summary>A number of the list or typed array that comes next; 0 behind its end. Goes behind all of them.</summary>
         internal double Element(int index)
         {
             if (TypedArray(out int at, out int count, out int tag))
@@ -214,30 +228,30 @@ namespace Obbd
                 int width = WidthOf((ulong)tag);
                 return width == 1 ? Bytes[at + index] : Real(Bytes, at + width * index, width, false);
             }
-            return Item(index) ? Double() : 0;
+            CborReader list = this;
+            Skip();
+            return list.Item(index) ? list.Double() : 0;
         }
 
         /// <summary>
-        /// Three numbers, from this one on, of the list or typed array that comes next; it stays there.
+        /// Three numbers, from this one on, of the list or typed array that comes next. Goes behind all of them.
         /// </summary>
         internal ObbdVector Triple(int index)
         {
             int begin = At;
             if (TypedArray(out int at, out int count, out int tag))
             {
-                At = begin;
                 at += 8 * index;
                 if (tag == CborWriter.TagDoubles && index + 3 <= count)
                     return new ObbdVector(BitConverter.ToDouble(Bytes, at), BitConverter.ToDouble(Bytes, at + 8),
                         BitConverter.ToDouble(Bytes, at + 16));
             }
+            At = begin;
             double x = Element(index);
             At = begin;
             double y = Element(index + 1);
             At = begin;
-            double z = Element(index + 2);
-            At = begin;
-            return new ObbdVector(x, y, z);
+            return new ObbdVector(x, y, Element(index + 2));
         }
 
         /// <summary>In the list that comes next, goes to an item; false behind its end.</summary>

@@ -79,22 +79,26 @@ namespace Obbd
                 Head(1, (ulong)(-1 - value));
         }
 
-        internal void Double(double value)
+        internal unsafe void Double(double value)
         {
             Reserve(9);
-            ulong bits = (ulong)BitConverter.DoubleToInt64Bits(value);
-            byte[] bytes = Bytes;
-            int at = Size;
-            bytes[at + 8] = (byte)bits;
-            bytes[at + 7] = (byte)(bits >> 8);
-            bytes[at + 6] = (byte)(bits >> 16);
-            bytes[at + 5] = (byte)(bits >> 24);
-            bytes[at + 4] = (byte)(bits >> 32);
-            bytes[at + 3] = (byte)(bits >> 40);
-            bytes[at + 2] = (byte)(bits >> 48);
-            bytes[at + 1] = (byte)(bits >> 56);
-            bytes[at] = 0xfb;
+            fixed (byte* to = &Bytes[Size])
+                Double(to, value);
             Size += 9;
+        }
+
+        static unsafe void Double(byte* to, double value)
+        {
+            ulong bits = *(ulong*)&value;
+            to[0] = 0xfb;
+            to[1] = (byte)(bits >> 56);
+            to[2] = (byte)(bits >> 48);
+            to[3] = (byte)(bits >> 40);
+            to[4] = (byte)(bits >> 32);
+            to[5] = (byte)(bits >> 24);
+            to[6] = (byte)(bits >> 16);
+            to[7] = (byte)(bits >> 8);
+            to[8] = (byte)bits;
         }
 
         internal void Text(string text)
@@ -106,23 +110,25 @@ namespace Obbd
         /// <summary>
         /// Most texts are names of members: less than 24 ASCII characters. Writes nothing and gives false for others.
         /// </summary>
-        bool ShortAscii(string text)
+        unsafe bool ShortAscii(string text)
         {
             int size = text.Length;
             if (size >= 24)
                 return false;
             Reserve(1 + size);
-            byte[] bytes = Bytes;
-            int at = Size;
-            bytes[at++] = (byte)(3 << 5 | size);
-            for (int i = 0; i < size; i++)
+            fixed (byte* to = &Bytes[Size])
+            fixed (char* from = text)
             {
-                char c = text[i];
-                if (c >= 0x80)
-                    return false;
-                bytes[at++] = (byte)c;
+                to[0] = (byte)(3 << 5 | size);
+                for (int i = 0; i < size; i++)
+                {
+                    char c = from[i];
+                    if (c >= 0x80)
+                        return false;
+                    to[1 + i] = (byte)c;
+                }
             }
-            Size = at;
+            Size += 1 + size;
             return true;
         }
 
@@ -134,12 +140,17 @@ namespace Obbd
             Size += Utf8.GetBytes(text, 0, text.Length, Bytes, Size);
         }
 
-        internal void Vector(ObbdVector v)
+        internal unsafe void Vector(ObbdVector v)
         {
-            List(3);
-            Double(v.X);
-            Double(v.Y);
-            Double(v.Z);
+            Reserve(28);
+            fixed (byte* to = &Bytes[Size])
+            {
+                to[0] = 4 << 5 | 3;
+                Double(to + 1, v.X);
+                Double(to + 10, v.Y);
+                Double(to + 19, v.Z);
+            }
+            Size += 28;
         }
 
         internal void Rotation(ObbdRotation r)

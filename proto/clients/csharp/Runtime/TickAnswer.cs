@@ -269,18 +269,18 @@ namespace Obbd
             for (int members = columns.Map(); members > 0; members--)
             {
                 columns.Key();
-                CborReader column = columns;
-                columns.Skip();
-                if (column.KeyIs("boxes"))
-                    hit.Id = (uint)column.Element(number);
-                else if (column.KeyIs("distances"))
-                    hit.Distance = column.Element(number);
-                else if (column.KeyIs("fractions"))
-                    hit.Fraction = column.Element(number);
-                else if (column.KeyIs("points"))
-                    hit.Point = column.Triple(3 * number);
-                else if (column.KeyIs("normals"))
-                    hit.Normal = column.Triple(3 * number);
+                if (columns.KeyIs("boxes"))
+                    hit.Id = (uint)columns.Element(number);
+                else if (columns.KeyIs("distances"))
+                    hit.Distance = columns.Element(number);
+                else if (columns.KeyIs("fractions"))
+                    hit.Fraction = columns.Element(number);
+                else if (columns.KeyIs("points"))
+                    hit.Point = columns.Triple(3 * number);
+                else if (columns.KeyIs("normals"))
+                    hit.Normal = columns.Triple(3 * number);
+                else
+                    columns.Skip();
             }
             return hit.Id != 0;
         }
