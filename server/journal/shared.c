@@ -4,6 +4,7 @@
 #include "server/journal/marks.h"
 #include "server/journal/pieces.h"
 #include "server/journal/purges.h"
+#include "server/journal/slices.h"
 
 #include <assert.h>
 #include <stddef.h>
@@ -39,15 +40,6 @@ struct message {
     obb_str bytes; /* in the same block */
 };
 
-/* A record of another process of which some slices were read. */
-struct assembly {
-    struct assembly *next;
-    wire_record_id id;
-    uint64_t slices;
-    uint64_t seq; /* the place of the last one */
-    struct wire_buf bytes;
-};
-
 /* Pieces that a record names, or the word about a snapshot. */
 struct named {
     struct named *next;
@@ -70,7 +62,7 @@ struct srv_strand {
     size_t name_length;
     struct srv_chain chain;
     struct message *first, *last; /* owned */
-    struct assembly *assemblies;  /* owned: all follow the newest record that counts */
+    struct srv_slices slices;     /* all follow the newest record that counts */
     struct wire_buf applied; /* of the foreign record that is being applied, if it had slices */
     struct srv_fetch fetch;  /* of the pieces of that record, if it comes in parts */
     obb_str in_parts;        /* that record, while its pieces are being got */
@@ -208,6 +200,7 @@ static struct srv_strand *strand_of(struct shared *j, obb_str name)
     if (s == NULL)
         return NULL;
     s->journal = j;
+    s->slices.budget = j->options.budget;
     s->name = (char *)(s + 1);
     memcpy(s->name, name.bytes, name.length);
     s->name_length = name.length;
@@ -224,22 +217,6 @@ static void drop_bytes(struct shared *j, struct wire_buf *bytes)
 {
     obb_budget_give(j->options.budget, bytes->capacity);
     wire_buf_fini(bytes);
-}
-
-/* Drops the slices whose last one stands before this place. */
-static void drop_assemblies(struct shared *j, struct srv_strand *s, uint64_t seq)
-{
-    struct assembly **place = &s->assemblies;
-    while (*place != NULL) {
-        struct assembly *a = *place;
-        if (a->seq >= seq) {
-            place = &a->next;
-            continue;
-        }
-        *place = a->next;
-        drop_bytes(j, &a->bytes);
-        charged_free(j, a, sizeof *a);
-    }
 }
 
 static bool is_full(const struct shared *j) { return j->inbox - j->held >= INBOX_BYTES; }
@@ -298,7 +275,7 @@ static void free_strand(struct shared *j, struct srv_strand *s)
     end_flight(j, s);
     drop_named(j, s, UINT64_MAX, false);
     srv_fetch_end(&s->fetch);
-    drop_assemblies(j, s, UINT64_MAX);
+    srv_slices_drop(&s->slices, UINT64_MAX);
     drop_bytes(j, &s->applied);
     charged_free(j, s, sizeof *s + s->name_length);
 }
@@ -515,7 +492,7 @@ static bool is_held(const struct shared *j, const struct srv_strand *s)
 static bool is_idle(const struct shared *j, const struct srv_strand *s)
 {
     return srv_chain_may_forget(&s->chain, j->journal.seen) && s->first == NULL &&
-           s->assemblies == NULL && !s->applies && !s->is_fresh && !s->rereads && !s->is_purged &&
+           s->slices.first == NULL && !s->applies && !s->is_fresh && !s->rereads && !s->is_purged &&
            s->marked.first == NULL;
 }
 
@@ -554,7 +531,7 @@ static void sweep(struct shared *j)
         while (*place != NULL) {
             struct srv_strand *s = *place;
             if (seen > SRV_CHAIN_WINDOW && s->first == NULL)
-                drop_assemblies(j, s, seen - SRV_CHAIN_WINDOW);
+                srv_slices_drop(&s->slices, seen - SRV_CHAIN_WINDOW);
             if (!s->applies &&
                 ((s->holds && !is_held(j, s)) || (s->lacks_parts && is_impatient(j, s))))
                 add_fresh(j, s);
@@ -682,45 +659,22 @@ static void look_if_caught_up(struct shared *j)
     j->options.caught_up(j->options.context);
 }
 
-static struct assembly *assembly_of(const struct srv_strand *s, wire_record_id id)
-{
-    struct assembly *a = s->assemblies;
-    while (a != NULL && !wire_record_id_equal(a->id, id))
-        a = a->next;
-    return a;
-}
-
 /* Puts a slice to those before it, of which the last one must not stand too far behind. Returns
  * false without memory. *out_whole: it was the last one, and all are there: s->applied then holds
  * the record. */
 static bool assemble(struct shared *j, struct srv_strand *s, const wire_slice *slice, uint64_t seq,
                      bool *out_whole)
 {
+    struct wire_buf record = {0};
+    uint64_t from;
     if (seq > SRV_CHAIN_WINDOW)
-        drop_assemblies(j, s, seq - SRV_CHAIN_WINDOW);
-    struct assembly *a = assembly_of(s, slice->id);
-    *out_whole = false;
-    if (a == NULL && slice->number == 0) {
-        a = charged_calloc(j, sizeof *a);
-        if (a == NULL)
-            return false;
-        a->id = slice->id;
-        a->next = s->assemblies;
-        s->assemblies = a;
-    }
-    if (a == NULL || a->slices != slice->number)
-        return true; /* a slice that came again, or whose first one does not count */
-    const size_t before = a->bytes.capacity;
-    wire_buf_append(&a->bytes, slice->bytes.bytes, slice->bytes.length);
-    obb_budget_charge(j->options.budget, a->bytes.capacity - before);
-    a->slices++;
-    a->seq = seq;
-    if (a->bytes.failed || a->slices < slice->count)
-        return !a->bytes.failed;
+        srv_slices_drop(&s->slices, seq - SRV_CHAIN_WINDOW);
+    if (!srv_slices_add(&s->slices, slice, seq, out_whole, &record, &from))
+        return false;
+    if (!*out_whole)
+        return true;
     drop_bytes(j, &s->applied);
-    s->applied = a->bytes;
-    a->bytes = (struct wire_buf){0};
-    *out_whole = true;
+    s->applied = record;
     return true;
 }
 
@@ -971,8 +925,8 @@ static bool goes_on(const struct srv_strand *s, obb_str one)
     if (wire_slice_read(one, &slice) != OBB_OK)
         return true;
     link = (srv_link){.kind = slice.kind, .id = slice.id, .base = slice.base, .seen = seq};
-    const struct assembly *a = assembly_of(s, slice.id);
-    return srv_chain_counts(&s->chain, &link, seq) && slice.number == (a != NULL ? a->slices : 0);
+    return srv_chain_counts(&s->chain, &link, seq) &&
+           slice.number == srv_slices_of(&s->slices, slice.id);
 }
 
 /* Returns whether the messages of a strand lack their beginning: a record cannot be judged that is
@@ -1134,7 +1088,7 @@ static void go_on(struct shared *j, struct srv_strand *s)
     s->has_tried = s->doubts = false;
     s->place = loaded.place;
     set_holds(j, s, false);
-    drop_assemblies(j, s, UINT64_MAX);
+    srv_slices_drop(&s->slices, UINT64_MAX);
     note_named(j, s, loaded.set, loaded.place);
     if (s->judged > loaded.place)
         reread(j, s, loaded.place);
@@ -1208,7 +1162,7 @@ static void judge_one(struct shared *j, struct srv_strand *s)
         note_named(j, s, link.id, m->seq);
     if (link.kind == WIRE_RECORD_GONE)
         s->ends_purge = verdict == SRV_CHAIN_OWN || !j->told;
-    drop_assemblies(j, s, UINT64_MAX);
+    srv_slices_drop(&s->slices, UINT64_MAX);
     add_to(&j->journal.figures.records, 1);
     if (verdict == SRV_CHAIN_OWN) {
         struct srv_entry *entry = entry_of(first);
