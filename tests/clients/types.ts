@@ -35,8 +35,9 @@ type Entry =
     | Entered<"point", { points: o.Numbers[] | o.Numbers }, o.PointOptions>
     | Entered<"ray", { rays: o.Ray[] | o.RayColumns }, o.RayOptions>
     | Entered<"sweep", { sweeps: o.Sweep[] }, o.SweepOptions>
-    | Entered<"nearest", { points?: o.Numbers[] | o.Numbers; boxes?: o.BoxRef[] }, o.NearestOptions>;
-type Entered<K, Items, Options> = Omit<Sent<K, Items, Options>, "kind"> & { kind: K };
+    | Entered<"nearest", Nearest, o.NearestOptions>;
+type Nearest = { points: o.Numbers[] | o.Numbers } | { boxes: o.BoxRef[] };
+type Entered<K, Items, Options> = Items extends unknown ? Omit<Sent<K, Items, Options>, "kind"> & { kind: K } : never;
 type Told = { tag?: string; with?: true; at?: o.Seen };
 type Alone<K extends o.Kind, F extends o.Form> = o.Answer<o.Query<K, F, false>>;
 /** The contract says in one object what answers have in two forms. */
@@ -79,10 +80,7 @@ export interface Agreed {
     PointQuery: Agrees<Sent<"point", { points: o.Numbers[] | o.Numbers }, o.PointOptions>, Schemas["PointQuery"]>;
     RayQuery: Agrees<Sent<"ray", { rays: o.Ray[] | o.RayColumns }, o.RayOptions>, Schemas["RayQuery"]>;
     SweepQuery: Agrees<Sent<"sweep", { sweeps: o.Sweep[] }, o.SweepOptions>, Schemas["SweepQuery"]>;
-    NearestQuery: Agrees<
-        Sent<"nearest", { points?: o.Numbers[] | o.Numbers; boxes?: o.BoxRef[] }, o.NearestOptions>,
-        Schemas["NearestQuery"]
-    >;
+    NearestQuery: Agrees<Sent<"nearest", Nearest, o.NearestOptions>, Schemas["NearestQuery"]>;
     Query: Agrees<Entry, Schemas["Query"]>;
     Explanation: Agrees<o.Explanation, Schemas["Explanation"]>;
     Separation: Agrees<o.Separation, Schemas["Separation"]>;
