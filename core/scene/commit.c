@@ -584,6 +584,7 @@ obb_effects obb_prepared_summary(const struct obb_prepared *p)
                          .settings = p->settings,
                          .first_id = p->apply.first_id,
                          .next_id = scene->next_id,
+                         .boxes = p->apply.boxes,
                          .removed = said.removed,
                          .put = said.put,
                          .posed = said.posed,

@@ -64,6 +64,7 @@ typedef struct obb_effects {
     uint64_t first_id;     /* of the next new box before the commit; 0 in effects that were read */
     uint64_t next_id;      /* likewise, after the commit */
     size_t removed, put, posed, transformed; /* as in obb_committed */
+    size_t boxes;                            /* alive after the commit; only of a prepared commit */
     const obb_effect *list;
     size_t count;
 } obb_effects;

@@ -26,8 +26,11 @@ enum {
     BASED = 128 /* from version 3 on: the base follows */
 };
 
-/* In the byte of the kind, from version 4 on. */
-enum { IN_PARTS = 128 };
+/* In the byte of the kind. */
+enum {
+    IN_PARTS = 128, /* from version 4 on */
+    HAS_BOXES = 64  /* from version 6 on: their number follows */
+};
 
 /* The first byte of an effect. */
 enum {
@@ -226,7 +229,8 @@ void wire_record_write(const wire_record *record, int dimensions, struct wire_bu
     const size_t start = out->length;
     put_u64(out, 0); /* length and checksum */
     put_u8(out, WIRE_RECORD_VERSION);
-    put_u8(out, (unsigned)record->kind | (record->in_parts ? IN_PARTS : 0u));
+    put_u8(out, (unsigned)record->kind | (record->in_parts ? IN_PARTS : 0u) |
+                    (record->has_boxes ? HAS_BOXES : 0u));
     put_u8(out, head_bits(record, dimensions));
     const uint64_t fixed[] = {record->epoch,         record->id.writer, record->id.counter,
                               record->base_revision, record->base_id,   record->seen,
@@ -240,6 +244,8 @@ void wire_record_write(const wire_record *record, int dimensions, struct wire_bu
     put_text(out, record->answer);
     if (record->has_hash)
         put_u64(out, record->hash);
+    if (record->has_boxes)
+        put_varint(out, record->boxes);
     if (e->has_settings) {
         put_u8(out, (unsigned)e->settings.dimensions);
         put_f64(out, e->settings.history_span);
@@ -489,6 +495,8 @@ static void get_head(struct input *in, unsigned bits, wire_record *out)
     out->answer = get_text(in, SIZE_MAX);
     if (out->has_hash)
         out->hash = get_u64(in);
+    if (out->has_boxes)
+        out->boxes = get_varint(in);
     if (e->has_settings) {
         e->settings.dimensions = (int)get_u8(in);
         e->settings.history_span = get_f64(in);
@@ -527,13 +535,14 @@ static obb_status read_head(obb_str bytes, struct input *in, unsigned *out_versi
         return OBB_BAD_VALUE;
     *in = (struct input){.at = bytes.bytes + CHECKED_FROM, .end = bytes.bytes + bytes.length};
     const unsigned version = get_u8(in), kind_byte = get_u8(in), bits = get_u8(in);
-    const unsigned kind = kind_byte & ~(unsigned)IN_PARTS;
+    const unsigned kind = kind_byte & ~(unsigned)(IN_PARTS | HAS_BOXES);
     if (version > WIRE_RECORD_VERSION)
         return OBB_LIMIT;
-    out->in_parts = kind_byte != kind;
+    out->in_parts = (kind_byte & IN_PARTS) != 0;
+    out->has_boxes = (kind_byte & HAS_BOXES) != 0;
     if (version == 0 || kind >= WIRE_RECORD_KINDS || (version < 3 && (bits & BASED) != 0) ||
         (version < 4 && (kind == WIRE_RECORD_PART || out->in_parts)) ||
-        (version < 5 && kind == WIRE_RECORD_WHOLE))
+        (version < 5 && kind == WIRE_RECORD_WHOLE) || (version < 6 && out->has_boxes))
         return OBB_BAD_VALUE;
     out->kind = (wire_record_kind)kind;
     get_head(in, bits, out);

@@ -30,8 +30,9 @@
  * 2   how many entries of each kind the commit had, and which boxes its puts named
  * 3   which record it follows: `base`
  * 4   the effects of a large commit may come before it, in parts
- * 5   the word that a snapshot is whole: WIRE_RECORD_WHOLE */
-enum { WIRE_RECORD_VERSION = 5 };
+ * 5   the word that a snapshot is whole: WIRE_RECORD_WHOLE
+ * 6   how many boxes the scene has: `boxes` */
+enum { WIRE_RECORD_VERSION = 6 };
 
 typedef enum wire_record_kind {
     WIRE_RECORD_MADE,     /* the scene `name` was made, and the effects are those of its making */
@@ -76,6 +77,8 @@ typedef struct wire_record {
     bool in_parts;
     bool has_hash;
     uint64_t hash; /* obb_digest_exact of the state after the commit */
+    bool has_boxes;
+    uint64_t boxes; /* of the scene after the commit; of WHOLE: in the newest state */
     /* Of MADE and COMMIT; of MADE always with the settings that the scene was made with, and with
      * revision 0 if nothing else was done. Of SNAPSHOT and WHOLE without list, with settings; of
      * WHOLE they are those of the newest state. Of BOXES

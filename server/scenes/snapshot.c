@@ -57,6 +57,7 @@ struct srv_snapshot {
     bool time_stated;        /* of the scene */
     obb_settings newest_settings;
     obb_moment newest; /* with the time until which it has held */
+    size_t newest_boxes;
     uint64_t newest_next_id;
     const struct obb_version *frame; /* the last one that was told of, or NULL */
     uint64_t box;                    /* likewise; 0: none */
@@ -500,6 +501,8 @@ static void append_word(struct srv_snapshot *s)
                                     .base = s->newest_record,
                                     .base_id = s->size,
                                     .seen = s->newest_place,
+                                    .has_boxes = true,
+                                    .boxes = s->newest_boxes,
                                     .name = obb_scene_name(obb_view_scene(s->view)),
                                     .effects = {.moment = s->newest,
                                                 .has_settings = true,
@@ -657,6 +660,7 @@ static bool prepare(struct srv_snapshot *s)
     s->newest_place = s->scene->place;
     s->moment = info.oldest;
     s->newest = info.now;
+    s->newest_boxes = info.boxes;
     s->settings = *obb_view_settings(s->view);
     s->next_id = obb_view_next_id(s->view);
     s->epoch = obb_scene_epoch(scene);

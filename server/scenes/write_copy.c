@@ -126,6 +126,8 @@ static bool name_copy(struct srv_write *w)
         .seen = srv_journal_seen(tails->journal),
         .name = w->op.scene,
         .in_parts = true,
+        .has_boxes = true,
+        .boxes = info.boxes,
         .effects = {.moment = info.now, .has_settings = true, .settings = info.settings}};
     struct srv_record_entry *entry = srv_record_entry_create(
         &record, w->op.scene, w->number, info.settings.dimensions, tails->budget);

@@ -57,6 +57,8 @@ static obb_status encode_record(struct srv_write *w, bool on_pool)
     scratch.budget = tails->budget;
     obb_status status = describe_effects(w, &scratch, on_pool, &record.effects);
     record.in_parts = w->in_parts;
+    record.has_boxes = true;
+    record.boxes = record.effects.boxes;
     if (w->made_scene && !record.effects.has_settings) {
         record.effects.has_settings = true;
         record.effects.settings = w->made_settings;

@@ -118,6 +118,7 @@ void srv_write_create(struct srv_write *w)
         .kind = WIRE_RECORD_MADE,
         .base = w->made_base,
         .name = w->op.scene,
+        .has_boxes = true,
         .effects = {.has_settings = true, .settings = w->op.settings, .first_id = 1, .next_id = 1}};
     w->record = srv_tails_encode(&w->writer->tails, w->scene, w->number, w->op.settings.dimensions,
                                  &record);

@@ -168,10 +168,13 @@ static wire_record random_record(bool planar)
                           .name = random_text(255),
                           .commit_id = random_text(64),
                           .answer = random_text(200),
-                          .has_hash = test_below(&rng, 2) == 0};
+                          .has_hash = test_below(&rng, 2) == 0,
+                          .has_boxes = test_below(&rng, 2) == 0};
     record.base = random_base(record.id);
     if (record.has_hash)
         record.hash = test_random(&rng);
+    if (record.has_boxes)
+        record.boxes = test_random(&rng) >> test_below(&rng, 64);
     record.effects = (obb_effects){.moment = {test_random(&rng), random_bits()},
                                    .appends = test_below(&rng, 2) == 0,
                                    .time_stated = test_below(&rng, 2) == 0,
@@ -233,6 +236,7 @@ static bool same_record(const wire_record *a, const wire_record *b)
                 a->base_id == b->base_id && a->seen == b->seen && same_text(a->name, b->name) &&
                 same_text(a->commit_id, b->commit_id) && same_text(a->answer, b->answer) &&
                 a->in_parts == b->in_parts && a->has_hash == b->has_hash && a->hash == b->hash &&
+                a->has_boxes == b->has_boxes && a->boxes == b->boxes &&
                 x->moment.revision == y->moment.revision &&
                 test_same_bits(x->moment.time, y->moment.time) && x->appends == y->appends &&
                 x->time_stated == y->time_stated && x->replaces_all == y->replaces_all &&
@@ -607,14 +611,56 @@ START_TEST(only_commits_are_in_parts)
 }
 END_TEST
 
+/* The fifth version, as it was written once: the word that a snapshot is whole. */
+START_TEST(words_about_snapshots_of_the_fifth_version_are_read)
+{
+    static const unsigned char fifth[] = {
+        0x6e, 0x00, 0x00, 0x00, 0xa9, 0x7f, 0xaa, 0xd2, 0x05, 0x07, 0x88, 0x07, 0x00, 0x00,
+        0x00, 0x00, 0x00, 0x00, 0x00, 0x08, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x09,
+        0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00,
+        0x00, 0x2c, 0x01, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x02, 0x00, 0x00, 0x00, 0x00,
+        0x00, 0x00, 0x00, 0x05, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x03, 0x00, 0x00,
+        0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x04, 0x40, 0x02,
+        0x01, 0x73, 0x00, 0x00, 0x03, 0x00, 0x00, 0x00, 0x00, 0x00, 0x40, 0x7f, 0x40, 0x40,
+        0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00};
+    const wire_record record = {
+        .kind = WIRE_RECORD_WHOLE,
+        .epoch = 7,
+        .id = {8, 9},
+        .base = {8, 7},
+        .base_id = 300,
+        .seen = 2,
+        .name = obb_str_of("s"),
+        .effects = {.moment = {5, 2.5},
+                    .has_settings = true,
+                    .settings = {.dimensions = 3, .history_span = 500, .history_commits = 64},
+                    .next_id = 3}};
+    wire_record again;
+    ck_assert_int_eq(
+        read_back((obb_str){.bytes = (const char *)fifth, .length = sizeof fifth}, &again), OBB_OK);
+    ck_assert(same_record(&record, &again) && !again.has_boxes);
+}
+END_TEST
+
+START_TEST(only_the_sixth_version_says_how_many_boxes_there_are)
+{
+    enum { HAS_BOXES = 64 };
+    const wire_record record = {.kind = WIRE_RECORD_COMMIT, .has_boxes = true, .boxes = 300};
+    (void)written(&record, false);
+    ck_assert_int_eq(read_changed(6, 0), OBB_OK);
+    ck_assert_int_eq(read_changed(5, 0), OBB_BAD_VALUE);
+    ck_assert_int_ne(read_changed(6, HAS_BOXES), OBB_OK); /* the number is in the way */
+}
+END_TEST
+
 START_TEST(a_newer_record_is_told_apart)
 {
     unsigned char bytes[] = {11, 0, 0, 0, 0, 0, 0, 0, WIRE_RECORD_VERSION + 1, 0, 0};
     wire_record record = {.kind = WIRE_RECORD_COMMIT};
     (void)written(&record, false);
     wire_record again;
-    /* CRC-32C of the three bytes 6, 0, 0 */
-    const uint32_t checksum = 0xb1d5556d;
+    /* CRC-32C of the three bytes 7, 0, 0 */
+    const uint32_t checksum = 0x1494c713;
     for (size_t i = 0; i < 4; i++)
         bytes[4 + i] = (unsigned char)(checksum >> (8 * i));
     ck_assert_int_eq(
@@ -663,6 +709,8 @@ int main(void)
     tcase_add_test(tests, commits_of_the_third_version_are_read);
     tcase_add_test(tests, commits_of_the_fourth_version_are_read);
     tcase_add_test(tests, only_commits_are_in_parts);
+    tcase_add_test(tests, words_about_snapshots_of_the_fifth_version_are_read);
+    tcase_add_test(tests, only_the_sixth_version_says_how_many_boxes_there_are);
     tcase_add_test(tests, a_newer_record_is_told_apart);
     tcase_add_test(tests, each_failing_allocation_is_met);
     suite_add_tcase(suite, tests);

@@ -670,6 +670,11 @@ static void read_record(size_t s, obb_str bytes)
                 obb_effects_prepare(m->scene, &record.effects, false, &arena, &prepared), OBB_OK);
             obb_edit_commit(prepared, &committed);
         }
+        if (record.kind != WIRE_RECORD_GONE) {
+            obb_scene_info info;
+            obb_scene_info_without_bounds(m->scene, &info);
+            ck_assert(record.has_boxes && record.boxes == info.boxes);
+        }
         if (record.commit_id.length > 0) {
             size_t number = 0;
             for (size_t i = 0; i < record.commit_id.length; i++)
