@@ -3,6 +3,7 @@
 #include "core/base/alloc.h"
 #include "core/scene/apply.h"
 #include "core/scene/commit_inside.h"
+#include "core/scene/digest.h"
 #include "core/scene/footprint.h"
 #include "core/scene/reclaim.h"
 #include "core/scene/record.h"
@@ -568,6 +569,15 @@ bool obb_prepared_next(const struct obb_prepared *p, obb_effect_place *place, ob
         return true;
     }
     return false;
+}
+
+uint64_t obb_prepared_fingerprint(const struct obb_prepared *p, uint64_t before)
+{
+    uint64_t fingerprint = before;
+    for (size_t i = 0; i < p->apply.change_count; i++)
+        obb_fingerprint_change(&fingerprint, version_or_null(p, p->apply.changes[i].old),
+                               version_or_null(p, p->apply.changes[i].new));
+    return fingerprint;
 }
 
 obb_effects obb_prepared_summary(const struct obb_prepared *p)

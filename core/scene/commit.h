@@ -104,6 +104,10 @@ void obb_edit_commit(struct obb_prepared *prepared, obb_committed *out_committed
  * discard, the others as long as the arena. */
 void obb_prepared_describe(const struct obb_prepared *prepared, obb_committed *out_committed);
 
+/* Returns the fingerprint (digest.h) of the state that the commit makes, from that of the state
+ * which it builds on. May be called as long as obb_prepared_next may. O(changes). */
+uint64_t obb_prepared_fingerprint(const struct obb_prepared *prepared, uint64_t before);
+
 /* Leaves the scene as it was before obb_edit_prepare. */
 void obb_edit_discard(struct obb_prepared *prepared);
 

@@ -34,6 +34,7 @@ struct match {
     } rebuild;
     /* Scenes that are made only of the effects of m->scene's commits. */
     struct obb_scene *mirror; /* of each commit as it was prepared */
+    uint64_t fingerprint;     /* of m->scene, kept by what each commit changed */
     struct {
         test_rng rng;
         struct obb_scene *scene; /* of steps of the history, now and then, */
@@ -502,6 +503,7 @@ static void commit_step(struct match *m)
             m->sealed++;
         }
         check_told(m, prepared, &effects);
+        m->fingerprint = obb_prepared_fingerprint(prepared, m->fingerprint);
         if (m->steps % 3 == 0) {
             obb_edit_apply(prepared, &real);
             check_told(m, prepared, &effects);
@@ -510,6 +512,8 @@ static void commit_step(struct match *m)
             obb_edit_commit(prepared, &real);
         }
         ck_assert_msg(obb_scene_hash(m->mirror) == obb_scene_hash(m->scene), "step %zu", m->steps);
+        ck_assert_uint_eq(m->fingerprint, obb_scene_fingerprint(m->scene));
+        ck_assert_uint_eq(m->fingerprint, obb_scene_fingerprint(m->mirror));
         ck_assert(m->mirror->time_stated == m->scene->time_stated &&
                   m->mirror->has_committed == m->scene->has_committed);
         check_same_answer(&edit, &real, &modelled, new_ids);
