@@ -384,7 +384,7 @@ static json_t *do_open(json_t *step)
     static const obbd_transport transport = {&echo, echo_send, echo_read, echo_end};
     const char *url = text(step, "url");
     json_t *retries = json_object_get(step, "retries");
-    const bool echoes = strcmp(url, "echo:") == 0;
+    const bool echoes = url != NULL && strcmp(url, "echo:") == 0;
     const obbd_options options = {
         .token = text(step, "token"),
         .timeout_ms = (int)number(step, "timeout"),

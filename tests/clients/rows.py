@@ -66,6 +66,10 @@ def judge(row, requests):
         if "other_id_than" in wanted:
             assert request["body"]["id"] != requests[wanted["other_id_than"]]["body"]["id"], f"request {i} has the same id"
         assert gap_ms == 0 or request["at"] - requests[i - 1]["at"] >= gap_ms, f"request {i} came too soon"
+    if "waits_ms" in row:
+        waits = [again["at"] - first["at"] for first, again in zip(requests[::2], requests[1::2])]
+        assert min(waits) >= row["waits_ms"]["from"] - 1, waits  # a millisecond: both times are rounded
+        assert min(waits) < row["waits_ms"]["below"] and max(waits) > min(waits) + 3, waits
 
 
 def play_all(play):

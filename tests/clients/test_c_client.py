@@ -129,6 +129,7 @@ for one in TESTS:
 @test
 def each_request_is_printed_as_a_curl_that_works():
     os.environ["OBBD_DEBUG"] = "1"
+    os.environ.pop("OBBD_URL", None)
     done = subprocess.run(
         [str(INSTALLED / "driver")],
         input="\n".join(
@@ -139,6 +140,8 @@ def each_request_is_printed_as_a_curl_that_works():
                 {"do": "query", "query": {"kind": "all-pairs", "by": "id"}},
                 {"do": "open", "url": f"unix:{FOLDER}/socket"},
                 {"do": "request", "method": "GET", "path": "/v1/scenes/yard/boxes/it's"},
+                {"do": "open", "retries": -1},
+                {"do": "request", "method": "GET", "path": "/healthz"},
             )
         ),
         capture_output=True,
@@ -147,6 +150,7 @@ def each_request_is_printed_as_a_curl_that_works():
     )
     del os.environ["OBBD_DEBUG"]
     commands = done.stderr.strip().split("\n")
+    assert " 'http://localhost:7480/healthz'" in commands.pop(), "the address of a program that states none"
     assert len(commands) == 3 and "secret" not in done.stderr, commands
     said = [json.loads(subprocess.check_output(["sh", "-c", command])) for command in commands]
     assert said[0]["repeated"] is True and said[0]["put"] == 1, "the command has the same id"

@@ -6,6 +6,7 @@ import math
 import random
 import re
 import sys
+import time
 import urllib.request
 import xml.etree.ElementTree as xml
 
@@ -51,7 +52,7 @@ def every_exchange_that_is_named_is_there_and_every_concept_names_one():
         shown = re.search(r"^Shown by (.*)", section, re.M | re.S)
         assert shown, section
         words = re.sub(r"\s+", " ", shown.group(1))
-        for titles, file in re.findall(r'((?:"[^"]+"(?:, | and )?)+) in \[[\w-]+\]\(([^)]+)\)', words):
+        for titles, file in re.findall(r'((?:"[^"]+"(?: \([^)]+\))?(?:, | and )?)+) in \[[\w-]+\]\(([^)]+)\)', words):
             text = (GUIDE / file).read_text(encoding="utf-8")
             for title in re.findall(r'"([^"]+)"', titles):
                 assert f"### {title}\n" in text, f"{file}: {title}"
@@ -59,6 +60,23 @@ def every_exchange_that_is_named_is_there_and_every_concept_names_one():
         assert named - before == words.count('"') / 2 > 0, words
     print(f"{named} exchanges named by {len(sections)} concepts")
     assert named > 10 and len(sections) == 7
+
+
+@test
+def only_a_scene_that_never_stated_a_time_has_the_milliseconds_of_the_service():
+    places = iter(range(9))
+
+    def commit(**changes):
+        box = {"center": [next(places), 0, 0], "half_extents": [1, 1, 1]}
+        return ask(daemon, "POST", "/v1/scenes/clock/commit", {"put": {"a": box}, **changes})["time"]
+
+    with Daemon() as daemon:
+        first = commit()
+        time.sleep(0.2)
+        assert 200 <= commit() - first < 60_000
+        stated = commit(time=5, restart=True)
+        time.sleep(0.01)
+        assert stated == commit() == 5, "it stated one: the clock is the game's from now on"
 
 
 @test

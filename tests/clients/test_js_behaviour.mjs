@@ -109,6 +109,12 @@ function judge(row, requests, connections) {
         if (gap_ms > 0)
             assert.ok(request.at - requests[i - 1].at >= gap_ms, `request ${i} came after ${request.at - requests[i - 1].at} ms`);
     });
+    if (row.waits_ms) {
+        const waits = requests.flatMap(({ at }, i) => (i % 2 === 1 ? [at - requests[i - 1].at] : []));
+        const [least, most] = [Math.min(...waits), Math.max(...waits)];
+        assert.ok(least >= row.waits_ms.from - 1, waits.join()); // a millisecond: both times are rounded
+        assert.ok(least < row.waits_ms.below && most > least + 3, waits.join());
+    }
     if (row.left_within_ms) {
         const { closed } = connections[0];
         const left = closed - requests.findLast(({ connection }) => connection === 0).at;

@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { execFileSync, spawn, spawnSync } from "node:child_process";
 import { createHash } from "node:crypto";
-import { cpSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import { cpSync, existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { createConnection, createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -388,6 +388,8 @@ test("a unix socket, and the address of OBBD_URL", async () => {
     const overSocket = connect(socket);
     assert.ok(Array.isArray((await overSocket.request("GET", "/v1/scenes")).value.scenes));
     await overSocket.close();
+    delete process.env.OBBD_URL;
+    assert.equal(connect().scene("x").page, "http://localhost:7480/#x");
     process.env.OBBD_URL = daemon.url;
     assert.equal((await connect().request("GET", "/healthz")).value.status, "alive");
     delete process.env.OBBD_URL;
@@ -615,6 +617,7 @@ test("the package has the daemon's version, no dependencies, and no node in what
     const { version, dependencies } = JSON.parse(readFileSync(new URL("package.json", own)));
     assert.equal(execFileSync(process.env.OBBD, ["--version"], { encoding: "utf8" }).split(" ")[1], version);
     assert.equal(dependencies, undefined);
+    for (const program of ["lag/serve.mjs", "shooter/server.mjs", "shooter/player.mjs"]) assert.ok(existsSync(new URL(`examples/${program}`, own)));
     const loaded = new Set();
     const load = (file) => {
         if (loaded.has(file)) return;

@@ -134,6 +134,16 @@ def large_arrays_go_out_from_where_they_lie_and_come_in_as_views():
     part = encode({"centers": arrays.floats(centers)})[-1]
     centers[0] = 7.0
     assert part[:8].tobytes() == bytes.fromhex("0000000000001c40"), "a copy does not see the change"
+    for kind, make, taken in (("f", arrays.floats, True), ("d", arrays.floats, True), ("I", arrays.ids, True), ("h", arrays.floats, False), ("H", arrays.ids, False)):
+        numbers = array(kind, [1, 2, 3])
+        sent = make(numbers)
+        numbers[0] = 7
+        assert plain(sent) == [7 if taken else 1, 2, 3], kind
+    if NUMPY:
+        grid = NUMPY.arange(12, dtype="f4").reshape(6, 2)
+        sent, halves = arrays.floats(grid), arrays.floats(grid[:, :1])
+        grid[0, 0] = 7
+        assert (sent[0], halves[0]) == (7, 0), "in pieces it is copied"
     body = bytearray(written({"boxes": array("I", [7, 8, 9])}))
     aligned = 0
     for shift in range(4):
@@ -234,6 +244,10 @@ def columns_in_and_out_each_ray_at_its_own_time():
     scene.commit(time=100, pose=(scene.ids(["bob"]), doubles(10, 0, 0)))
     hits = scene.rays([[0, 0, -5], [5, 0, -5], [10, 0, -5], [0, 0, -5]], [[0, 0, 1]] * 4, times=[0, 50, 900, 100])
     assert (plain(hits.ids), plain(hits.distances), plain(hits.clamped)) == ([1, 1, 1, 0], [4, 4, 4, 0], [0, 0, 1, 0])
+    kind = NUMPY.ndarray if NUMPY else memoryview
+    assert all(isinstance(one, kind) for one in (hits.ids, hits.distances, hits.points, hits.normals))
+    assert isinstance(scene.ids(["bob"]), NUMPY.ndarray if NUMPY else array)
+    assert len(hits.points) == (4 if NUMPY else 12)
     assert len(hits) == 4 and plain(hits.normals)[:1] == ([[0, 0, -1]] if NUMPY else [0])
     assert scene.rays([[0, 0, -5]], [[0, 0, 1]], 30.0, at=obbd.ago(500)).at == {"revision": 1, "time": 0, "clamped": True}
     assert plain(scene.rays([[10, 0, -5]], targets=[[10, 0, 5]], exclude=[1]).ids) == [0]
@@ -393,6 +407,8 @@ def a_unix_socket_and_the_address_of_the_environment():
     with obbd.connect(SOCKET) as over_socket:
         assert over_socket.scene("x").page is None
         assert isinstance(over_socket.request("GET", "/v1/scenes").value["scenes"], list)
+    os.environ.pop("OBBD_URL", None)
+    assert obbd.connect().scene("x").page == "http://localhost:7480/#x"
     os.environ["OBBD_URL"] = DAEMON.url
     assert obbd.connect().request("GET", "/healthz").value == {"status": "alive"}
     del os.environ["OBBD_URL"]

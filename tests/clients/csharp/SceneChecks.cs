@@ -277,7 +277,7 @@ static partial class Checks
         const int Boxes = 1000, Shots = 64;
         int Ticks = (int)arguments.Number("ticks");
         ObbdScene scene = Fresh(client);
-        ObbdTick tick = scene.NewTick(Boxes, Shots + 5);
+        ObbdTick tick = arguments.Has("little") ? scene.NewTick(1, 1) : scene.NewTick(Boxes, Shots + 5);
         var ids = new uint[Boxes];
         var centers = new float[3 * Boxes];
         var rotations = new float[4 * Boxes];

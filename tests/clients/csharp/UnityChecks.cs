@@ -169,7 +169,7 @@ static partial class Checks
             one.Judged += (shot, hitbox, hit) => hits += hitbox != null ? 1 : 0;
             one.Failed += problem => failures++;
         });
-        for (int i = 0; i < 500; i++)
+        for (int i = 0; i < 1500; i++)
             Hitbox(root, "box" + i, new Vector3(3 * i, 0, 0));
         Action update = (Action)Delegate.CreateDelegate(typeof(Action), world,
             typeof(ObbdWorld).GetMethod("FixedUpdate", System.Reflection.BindingFlags.Instance | System.Reflection.BindingFlags.NonPublic));
