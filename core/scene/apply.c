@@ -110,6 +110,7 @@ struct entries {
     size_t count, size;
     const obb_put_columns *columns; /* or NULL */
     bool new;                       /* no box of these names can be there: nothing is looked up */
+    bool plain;                     /* columns that hold only names, boxes and numbers */
     struct found found[AHEAD];      /* of entries i / AHEAD * AHEAD and so on */
     obb_box boxes[AHEAD];           /* likewise, of puts in columns */
     obb_put put;                    /* of these, the one that is applied */
@@ -781,11 +782,55 @@ static const obb_put *put_at(struct entries *entries, size_t i)
     return &entries->put;
 }
 
+/* Returns whether put i of the edit is of columns that say nothing of frames, entities and ttls. */
+static bool is_plain(const obb_edit *edit, const obb_put_columns *columns)
+{
+    const obb_put *rest = &columns->rest;
+    return edit->puts_differ && columns->entities == NULL && columns->frames == NULL &&
+           columns->ttls == NULL && rest->frame.length == 0 && !rest->attributes.has_ttl &&
+           rest->attributes.entity.length == 0 && rest->attributes.data.length == 0;
+}
+
+/* Applies put i of plain columns, which need no further check (see edit.h). Returns false if the
+ * box has extras: then apply_put does it. */
+static bool apply_plain_put(struct obb_apply *apply, size_t i, const struct entries *entries,
+                            obb_status *out)
+{
+    const struct found *found = &entries->found[i % AHEAD];
+    const obb_put_columns *columns = entries->columns;
+    struct obb_version *current = current_of(apply, found->record), *version = NULL;
+    if (current != NULL && latest(apply, current)->has_extras)
+        return false;
+    *out = OBB_OK;
+    if (current == NULL) {
+        if (apply->edit->put_ids != NULL)
+            apply->scene->next_id = apply->edit->put_ids[i];
+        *out = create(apply, columns->names[i], found->hash, &version);
+    } else {
+        version = writable(apply, current);
+        *out = version == NULL ? OBB_NO_MEMORY : OBB_OK;
+    }
+    if (*out != OBB_OK)
+        return true;
+    if (current == NULL || apply->edit->all_put_ids)
+        apply->new_ids[i] = version->id;
+    const obb_attributes *rest = &columns->rest.attributes;
+    version->put = 1;
+    version->box = entries->boxes[i % AHEAD];
+    version->category = columns->categories != NULL ? columns->categories[i] : rest->category;
+    version->mask = columns->masks != NULL ? columns->masks[i] : rest->mask;
+    version->group = columns->groups != NULL ? columns->groups[i] : rest->group;
+    return true;
+}
+
 static obb_status apply_put(struct obb_apply *apply, size_t i, struct entries *entries)
 {
     const struct found *found = &entries->found[i % AHEAD];
+    obb_status st = OBB_OK;
+    if (entries->plain && apply_plain_put(apply, i, entries, &st))
+        return st;
     const obb_put *put = put_at(entries, i);
-    obb_status st = check_put(put);
+    st = check_put(put);
     if (st != OBB_OK)
         return st;
     struct obb_version *current = current_of(apply, found->record), *version = NULL;
@@ -1034,6 +1079,7 @@ static obb_status apply_groups(struct obb_apply *apply, obb_fault *fault)
         entries.count = of->count;
         entries.size = of->size;
         entries.columns = of->columns;
+        entries.plain = of->columns != NULL && is_plain(edit, of->columns);
         entries.new =
             groups[g].group == OBB_GROUP_PUT && edit->puts_differ && apply->scene->names.count == 0;
         for (; fault->index < entries.count; fault->index++) {

@@ -46,7 +46,9 @@ typedef struct obb_put {
 typedef void obb_put_make_boxes(const void *maker, size_t first, size_t count, obb_box *out);
 
 /* Puts in columns, which take less memory than a list of them. Put i is `rest`, except for its
- * name, its box, and the members of which there is a column. */
+ * name, its box, and the members of which there is a column. If the edit says puts_differ, whoever
+ * made the columns has checked boxes and numbers, too: obb_edit_prepare looks at those again only
+ * if the columns say something of frames, entities or ttls. */
 typedef struct obb_put_columns {
     obb_put rest; /* its parts are OBB_PUT_ALL */
     const obb_str *names;

@@ -346,6 +346,33 @@ static bool cbor_read_string(struct wire_cursor *c, obb_str *out)
                                             : wrong_type(c, "a string is needed here");
 }
 
+/* Of heads of one byte, and of two as texts of 24 bytes and more have. */
+static size_t cbor_read_raw_texts(struct wire_cursor *c, obb_str *out, size_t room)
+{
+    if (c->failed || typed_level(c) != 0)
+        return 0;
+    enum { TEXT_BEGINS = 0x60, LENGTH_FOLLOWS = 24 };
+    struct wire_level *level = &c->levels[c->depth - 1];
+    const char *at = c->at;
+    size_t count = 0;
+    for (; count < room && count < level->left && c->end - at >= 2; count++) {
+        size_t length = (unsigned char)*at - (size_t)TEXT_BEGINS, head = 1;
+        if (length == LENGTH_FOLLOWS) {
+            length = (unsigned char)at[1];
+            head = 2;
+        } else if (length > LENGTH_FOLLOWS) { /* another type, or a longer head */
+            break;
+        }
+        if (length > (size_t)(c->end - at) - head)
+            break;
+        out[count] = (obb_str){.bytes = at + head, .length = length};
+        at += head + length;
+    }
+    level->left -= count;
+    c->at = at;
+    return count;
+}
+
 static bool cbor_read_null(struct wire_cursor *c)
 {
     if (c->failed)
@@ -560,6 +587,7 @@ void wire_cbor_open(struct wire_cursor *cursor, const char *bytes, size_t length
                                                .read_bool = cbor_read_bool,
                                                .read_number = cbor_read_number,
                                                .read_string = cbor_read_string,
+                                               .read_raw_texts = cbor_read_raw_texts,
                                                .read_numbers = cbor_read_numbers,
                                                .read_column = cbor_read_column,
                                                .read_number_text = cbor_read_number_text,

@@ -97,6 +97,7 @@ struct wire_cursor_ops {
     bool (*read_bool)(struct wire_cursor *c, bool *out);
     bool (*read_number)(struct wire_cursor *c, double *out);
     bool (*read_string)(struct wire_cursor *c, obb_str *out); /* out NULL: only moves past it */
+    size_t (*read_raw_texts)(struct wire_cursor *c, obb_str *out, size_t room);
     bool (*read_numbers)(struct wire_cursor *c, double *out, size_t room, size_t *out_count);
     bool (*read_column)(struct wire_cursor *c, struct wire_column *out);
     /* Reads a number of any size as JSON text, which lies in the body, or in the cursor until the
@@ -162,6 +163,15 @@ static inline bool wire_read_number(struct wire_cursor *c, double *out)
 static inline bool wire_read_string(struct wire_cursor *c, obb_str *out)
 {
     return c->ops->read_string(c, out);
+}
+
+/* Reads items of the array in which the cursor stands, as many as are strings that lie in the body
+ * as they are, `room` at most. Returns how many it read. It stops before any other item and never
+ * fails. Nobody has checked that the strings are UTF-8: the caller goes back to a mark and calls
+ * next_item and read_string if one of them may not be. JSON has no such strings. */
+static inline size_t wire_read_raw_texts(struct wire_cursor *c, obb_str *out, size_t room)
+{
+    return c->ops->read_raw_texts(c, out, room);
 }
 
 /* Reads an array of at most `room` finite numbers. More are WIRE_BAD_LENGTH. */

@@ -71,6 +71,31 @@ static bool add_element(struct elements *elements, struct wire_cursor *c)
     return *null ? wire_read_null(c) : wire_read_number(c, value);
 }
 
+/* Adds names while they are sound and short strings in the body, many at a time. Leaves the others
+ * to add_element. Returns false if the cursor failed. */
+static bool add_names(struct elements *elements, struct wire_cursor *c)
+{
+    enum { AT_ONCE = 64 };
+    obb_str names[AT_ONCE];
+    for (;;) {
+        const struct wire_mark begin = wire_mark(c);
+        const size_t count = wire_goes_on(c) ? wire_read_raw_texts(c, names, AT_ONCE) : 0;
+        bool sound = true;
+        for (size_t i = 0; i < count && sound; i++)
+            sound = obb_name_valid(names[i]); /* such a name is UTF-8 */
+        if (!sound)
+            wire_rewind(c, &begin);
+        if (count == 0 || !sound)
+            return !c->failed;
+        for (size_t i = 0; i < count; i++) {
+            obb_str *name = wire_list_add(&elements->values);
+            if (name == NULL)
+                return false;
+            *name = names[i];
+        }
+    }
+}
+
 static void keep_elements(struct wire_column_data *data, const struct elements *elements,
                           size_t count)
 {
@@ -98,7 +123,8 @@ static bool read_array(struct wire_cursor *c, wire_column_kind kind, struct wire
     if (!wire_enter_array(c))
         return false;
     struct elements elements = begin_elements(c, kind);
-    while (wire_next_item(c))
+    const bool names = !is_number(kind);
+    while ((!names || add_names(&elements, c)) && wire_next_item(c))
         if (!add_element(&elements, c))
             return false;
     keep_elements(data, &elements, elements.values.count);

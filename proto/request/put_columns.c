@@ -6,6 +6,7 @@
 #include "proto/request/columns.h"
 #include "proto/request/value.h"
 
+#include <float.h>
 #include <math.h>
 #include <string.h>
 
@@ -297,12 +298,38 @@ static bool check_pose(const struct wire_columns *columns, const struct poses *p
     return status == OBB_OK || wire_columns_fail_quaternion(columns, ROTATIONS, i, q, status);
 }
 
-/* Makes the put of row i, which is in the block `rows`. */
-static bool make_put(const struct wire_columns *columns, const struct rows *rows, size_t i,
-                     struct making *m)
+/* Returns whether check_pose would find no fault in the first `count` rows of a block. Without a
+ * branch for each number. */
+static bool poses_are_sound(const struct wire_columns *columns, const struct poses *poses,
+                            size_t count)
 {
-    return check_pose(columns, &rows->poses, i - rows->first, i) &&
-           make_attributes(columns, rows, i, m);
+    const size_t numbers = count * (size_t)columns->dimensions;
+    bool sound = true;
+    for (size_t k = 0; k < numbers; k++) /* NaN is in no range */
+        sound &= (fabs(poses->centers[k]) <= OBB_MAX_COORDINATE) & (poses->half_extents[k] >= 0.0) &
+                 (poses->half_extents[k] <= OBB_MAX_COORDINATE);
+    if (columns->dimensions == 2) {
+        for (size_t i = 0; i < count; i++)
+            sound &= fabs(poses->angles[i]) <= DBL_MAX;
+        return sound;
+    }
+    for (size_t i = 0; i < count && sound; i++)
+        sound = obb_quat_check(rotation_of(&poses->rotations[i * 4])) == OBB_OK;
+    return sound;
+}
+
+/* Makes the puts of the rows of a block, or of those before the first fault. */
+static bool make_puts(const struct wire_columns *columns, const struct rows *rows, size_t count,
+                      struct making *m, size_t *out_count)
+{
+    const bool sound = poses_are_sound(columns, &rows->poses, count);
+    for (size_t i = rows->first; i < rows->first + count; i++) {
+        if ((!sound && !check_pose(columns, &rows->poses, i - rows->first, i)) ||
+            !make_attributes(columns, rows, i, m))
+            return false;
+        *out_count = i + 1;
+    }
+    return true;
 }
 
 /* ---- The object ------------------------------------------------------------------------------ */
@@ -357,15 +384,13 @@ bool wire_read_put_columns(struct wire_cursor *c, int dimensions, const obb_put_
     *out_count = 0;
     struct rows rows;
     begin_rows(&rows);
-    for (size_t i = 0; i < sound; i++) {
-        if (i % ROWS == 0) {
-            if (!wire_goes_on(c))
-                return false;
-            get_rows(&columns, i, sound - i < ROWS ? sound - i : ROWS, &rows);
-        }
-        if (!make_put(&columns, &rows, i, &making))
+    for (size_t i = 0; i < sound; i += ROWS) {
+        const size_t count = sound - i < ROWS ? sound - i : ROWS;
+        if (!wire_goes_on(c))
             return false;
-        *out_count = i + 1;
+        get_rows(&columns, i, count, &rows);
+        if (!make_puts(&columns, &rows, count, &making, out_count))
+            return false;
     }
     return wire_columns_sound(&columns);
 }

@@ -79,6 +79,21 @@ static void make_forms(struct forms *f, test_rng *rng, unsigned columnar)
     };
 }
 
+/* Takes entities, frames and ttls out of both forms: the columns are plain then. */
+static void make_plain(struct forms *f)
+{
+    for (size_t i = 0; i < PUTS; i++) {
+        obb_put *put = &f->list[i];
+        put->frame = put->attributes.entity = (obb_str){0};
+        put->attributes.has_ttl = false;
+        put->attributes.ttl = 0.0;
+    }
+    obb_put_columns *columns = &f->columns;
+    columns->rest = f->list[0];
+    columns->entities = columns->frames = NULL;
+    columns->ttls = NULL;
+}
+
 static void check_same(const obb_put *a, const obb_put *b)
 {
     const obb_attributes *x = &a->attributes, *y = &b->attributes;
@@ -90,7 +105,31 @@ static void check_same(const obb_put *a, const obb_put *b)
     ck_assert(x->has_ttl == y->has_ttl && x->ttl == y->ttl);
 }
 
-/* Commits the edit over two boxes that are there. Returns the hash of the state. */
+/* Commits a box of that name in the frame "ann", which is made, with an entity and a ttl. */
+static void put_with_extras(struct obb_scene *scene, const char *name, struct obb_arena *arena)
+{
+    const obb_pose frame = {.target.name = obb_str_of("ann"), .rotation = {0, 0, 0, 1}};
+    const obb_put put = {.target.name = obb_str_of(name),
+                         .parts = OBB_PUT_ALL,
+                         .box = {.half_extents = {1, 1, 1}, .rotation = {0, 0, 0, 1}},
+                         .frame = obb_str_of("ann"),
+                         .attributes = {.entity = obb_str_of("old"), .has_ttl = true, .ttl = 99}};
+    const obb_edit edit = {.dimensions = 3,
+                           .frames = &frame,
+                           .frame_count = 1,
+                           .puts = &put,
+                           .put_count = 1,
+                           .has_time = true,
+                           .time = 1.5};
+    struct obb_prepared *prepared;
+    obb_committed done;
+    obb_fault fault;
+    ck_assert_int_eq(obb_edit_prepare(scene, &edit, 0, 1000, arena, &prepared, &fault), OBB_OK);
+    obb_edit_commit(prepared, &done);
+}
+
+/* Commits the edit over three boxes that are there, of which one has a frame, an entity and a ttl.
+ * Returns the hash of the state. */
 static uint64_t state_of(const obb_edit *edit, struct obb_arena *arena, size_t *out_framed)
 {
     const obb_pose frames[] = {{.target.name = obb_str_of("ann"), .rotation = {0, 0, 0, 1}},
@@ -100,6 +139,7 @@ static uint64_t state_of(const obb_edit *edit, struct obb_arena *arena, size_t *
                                 .rotation = {0, 0, 0, 1}}};
     struct obb_scene *scene = tick_scene(1e9, 8);
     tick(scene, 1, "+box-7:3 +other:4 +box-30:5");
+    put_with_extras(scene, "box-30", arena);
     obb_edit whole = *edit;
     whole.frames = frames;
     whole.frame_count = 2;
@@ -111,8 +151,9 @@ static uint64_t state_of(const obb_edit *edit, struct obb_arena *arena, size_t *
     ck_assert_int_eq(obb_edit_prepare(scene, &whole, 0, 1000, arena, &prepared, &fault), OBB_OK);
     obb_edit_commit(prepared, &done);
     ck_assert_uint_eq(done.put, PUTS);
-    ck_assert_uint_eq(done.new_ids[7], 0);
+    ck_assert_uint_eq(done.new_ids[7], edit->all_put_ids ? 1 : 0);
     ck_assert_uint_ne(done.new_ids[8], 0);
+    ck_assert(done.new_ids[30] == 0 || edit->all_put_ids);
     for (size_t i = 0; i < done.made_count; i++) {
         obb_str frame;
         obb_box local;
@@ -152,12 +193,41 @@ START_TEST(puts_in_columns_are_those_of_the_list)
 }
 END_TEST
 
+START_TEST(plain_columns_are_those_of_the_list)
+{
+    enum { NUMBERS = 8 }; /* ways to say category, mask and group */
+    test_rng rng = {.s = 20261126};
+    static struct forms forms;
+    struct obb_arena arena;
+    obb_arena_init(&arena);
+    for (unsigned way = 0; way < NUMBERS; way++) {
+        make_forms(&forms, &rng, way << 2);
+        make_plain(&forms);
+        obb_edit list = {
+            .dimensions = 3, .puts = forms.list, .put_count = PUTS, .puts_differ = true};
+        obb_edit columns = list;
+        columns.puts = NULL;
+        columns.put_columns = &forms.columns;
+        for (int ids = 0; ids < 2; ids++) {
+            size_t framed = 0;
+            list.all_put_ids = columns.all_put_ids = ids == 1;
+            ck_assert_uint_eq(state_of(&columns, &arena, &framed),
+                              state_of(&list, &arena, &framed));
+            ck_assert_uint_eq(framed, 0); /* the box of the frame leaves it */
+            obb_arena_reset(&arena);
+        }
+    }
+    obb_arena_fini(&arena);
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("edit");
     TCase *tc = tcase_create("edit");
     tcase_set_timeout(tc, test_patience(60));
     tcase_add_test(tc, puts_in_columns_are_those_of_the_list);
+    tcase_add_test(tc, plain_columns_are_those_of_the_list);
     suite_add_tcase(suite, tc);
     return test_main(suite);
 }

@@ -518,6 +518,109 @@ START_TEST(columns_of_a_commit_come_from_typed_arrays)
 }
 END_TEST
 
+/* {"put":{"names":[..],"centers","half_extents"}} of these names, of which name `at` is `bytes` as
+ * they are, unless `bytes` is NULL. */
+static struct cbor_maker columns_of_names(size_t count, size_t at, const char *bytes, size_t length)
+{
+    static const double zeros[3 * 200];
+    struct cbor_maker m = {0};
+    char name[300];
+    maker_head(&m, 5, 1);
+    maker_text(&m, "put", 3);
+    maker_head(&m, 5, 3);
+    maker_text(&m, "names", 5);
+    maker_head(&m, 4, count);
+    for (size_t i = 0; i < count; i++) {
+        (void)snprintf(name, sizeof name, "%0*zu", (int)(3 + i % 126), i);
+        if (i == at && bytes != NULL)
+            maker_put(&m, bytes, length);
+        else
+            maker_text(&m, name, strlen(name));
+    }
+    maker_text(&m, "centers", 7);
+    maker_typed(&m, MAKER_F64, zeros, 3 * count);
+    maker_text(&m, "half_extents", 12);
+    maker_typed(&m, MAKER_F64, zeros, 3);
+    return m;
+}
+
+/* Of 3 to 128 bytes, so with heads of one byte and of two. */
+START_TEST(names_of_columns_are_read_many_at_a_time)
+{
+    static const size_t counts[] = {1, 63, 64, 65, 128, 200};
+    for (size_t k = 0; k < sizeof counts / sizeof *counts; k++) {
+        struct cbor_maker m = columns_of_names(counts[k], 0, NULL, 0);
+        const wire_body body = {
+            .bytes = (const char *)m.bytes, .length = m.length, .media = WIRE_CBOR};
+        wire_commit commit;
+        wire_problem problem;
+        ck_assert(wire_read_commit(&body, 3, &arena, &commit, &problem));
+        ck_assert_uint_eq(commit.edit.put_count, counts[k]);
+        for (size_t i = 0; i < counts[k]; i++) {
+            char name[300];
+            (void)snprintf(name, sizeof name, "%0*zu", (int)(3 + i % 126), i);
+            ck_assert(obb_str_equal(commit.edit.put_columns->names[i], obb_str_of(name)));
+        }
+        free(m.bytes);
+    }
+}
+END_TEST
+
+START_TEST(a_name_of_columns_that_is_none_is_refused_where_it_stands)
+{
+    enum { COUNT = 200 };
+    static char long_name[3 + 129];
+    memset(long_name, 'n', sizeof long_name);
+    long_name[0] = 0x78;
+    long_name[1] = (char)129;
+    static char long_head[5] = {0x79, 0, 2, 'o', 'k'}; /* accepted: not the shortest head */
+    const struct {
+        const char *bytes;
+        size_t length;
+        int status; /* 200: a name like any other */
+    } cases[] = {
+        {"\140", 1, 422},
+        {"\141.", 2, 422},
+        {"\142..", 3, 422},
+        {"\143a\037b", 4, 422},
+        {"\143a\177b", 4, 422},
+        {"\142\302\205", 3, 422}, /* a C1 control */
+        {long_name, 2 + 129, 422},
+        {"\012", 1, 422},
+        {"\366", 1, 422},
+        {"\101n", 2, 422},
+        {"\200", 1, 422},
+        {"\141\377", 2, 400},
+        {"\143\355\240\200", 4, 400}, /* a surrogate */
+        {"\142\303\251", 3, 200},
+        {"\170\002ok", 4, 200},
+        {long_head, 5, 200},
+    };
+    static const size_t places[] = {0, 1, 63, 64, 100, 199};
+    for (size_t k = 0; k < sizeof cases / sizeof *cases; k++)
+        for (size_t p = 0; p < sizeof places / sizeof *places; p++) {
+            struct cbor_maker m =
+                columns_of_names(COUNT, places[p], cases[k].bytes, cases[k].length);
+            const wire_body body = {
+                .bytes = (const char *)m.bytes, .length = m.length, .media = WIRE_CBOR};
+            wire_commit commit;
+            wire_problem problem;
+            char pointer[40];
+            (void)snprintf(pointer, sizeof pointer, "/put/names/%zu", places[p]);
+            const bool good = wire_read_commit(&body, 3, &arena, &commit, &problem);
+            ck_assert_msg(good == (cases[k].status == 200), "case %zu at %zu", k, places[p]);
+            if (!good)
+                ck_assert_msg(problem.status == cases[k].status &&
+                                  (problem.status == 400 || strcmp(problem.pointer, pointer) == 0),
+                              "case %zu at %zu: %d at %s", k, places[p], problem.status,
+                              problem.pointer);
+            else
+                ck_assert_uint_eq(commit.edit.put_count, COUNT);
+            free(m.bytes);
+        }
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("cbor");
@@ -535,6 +638,8 @@ int main(void)
     tcase_add_test(tc, bignums_end_where_doubles_do);
     tcase_add_test(tc, random_bytes_are_taken_only_when_libcbor_takes_them);
     tcase_add_test(tc, columns_of_a_commit_come_from_typed_arrays);
+    tcase_add_test(tc, names_of_columns_are_read_many_at_a_time);
+    tcase_add_test(tc, a_name_of_columns_that_is_none_is_refused_where_it_stands);
     suite_add_tcase(suite, tc);
     return test_main(suite);
 }
