@@ -1,9 +1,16 @@
+/* The C library asks for the name, which it needs for madvise().
+ *
+ * NOLINTNEXTLINE(bugprone-reserved-identifier,cert-dcl37-c,cert-dcl51-cpp,readability-identifier-naming) */
+#define _DEFAULT_SOURCE
 #include "core/base/alloc.h"
 
 #include "core/base/trash.h"
 
 #include <stdint.h>
 #include <stdlib.h>
+#include <sys/mman.h>
+
+#define LARGE_PAGE ((size_t)2 << 20)
 
 /* Returns count * size, but at least 1. On overflow it returns SIZE_MAX, which no heap grants. */
 static size_t product(size_t count, size_t size)
@@ -31,6 +38,16 @@ void *obb_malloc_lines(size_t count, size_t size)
     if (bytes > PTRDIFF_MAX - OBB_LINE)
         return NULL;
     return aligned_alloc(OBB_LINE, (bytes + OBB_LINE - 1) / OBB_LINE * OBB_LINE); /* whole lines */
+}
+
+void obb_use_large_pages(void *block, size_t bytes)
+{
+    if (bytes < OBB_LARGE_PAGES)
+        return;
+    char *at = block;
+    const size_t before = LARGE_PAGE - 1 - ((uintptr_t)block + LARGE_PAGE - 1) % LARGE_PAGE;
+    const size_t whole = (bytes - before) / LARGE_PAGE * LARGE_PAGE;
+    (void)madvise(at + before, whole, MADV_HUGEPAGE); /* without them it only takes longer */
 }
 
 void *obb_realloc(void *block, size_t count, size_t size)

@@ -26,7 +26,7 @@
 #define SUMMARISE_CHUNKS 64   /* at most */
 #define ORDER_BOXES      8192 /* boxes ordered in a chunk, about: 40 us */
 #define PACK_BOXES       4096 /* boxes packed in a chunk, whole nodes of level 1: 60 us */
-#define AHEAD            32   /* boxes prefetched ahead of packing */
+#define AHEAD            64   /* boxes prefetched ahead */
 #define LEAST_SAMPLE     128  /* boxes in the sample: at least, at most, one in so many */
 #define MOST_SAMPLE      16384
 #define SAMPLE_SHARE     32
@@ -80,6 +80,10 @@ static bool cancelled(const struct obb_build *b)
 {
     return b->cancel != NULL && atomic_load_explicit(b->cancel, memory_order_relaxed);
 }
+
+/* Prefetches a line into the second cache. The first one waits for few lines at a time: packing
+ * took twice as long when each line was to go there. */
+static void prefetch(const void *line) { __builtin_prefetch(line, 0, 2); }
 
 /* ---- One box --------------------------------------------------------------------------------- */
 
@@ -328,8 +332,7 @@ static void summarise_boxes(const struct obb_build *b, size_t first, size_t n,
     const struct obb_box *boxes[OBB_SUMMARIES];
     for (size_t i = 0; i < n; i++) {
         boxes[i] = &b->versions[first + i]->box;
-        __builtin_prefetch(&boxes[i]->half_extents.z);
-        __builtin_prefetch(boxes[i]);
+        prefetch(b->versions[obb_least(first + i + AHEAD, b->count - 1)]);
     }
     b->index->kernels->summarise(boxes, n, &b->sample_grid, out);
     if (b->sample_grid.nonuniform != NULL)
@@ -351,12 +354,7 @@ static obb_status summarise(struct obb_build *b, size_t chunk)
         const size_t n = obb_least(end - first, OBB_SUMMARIES);
         summarise_boxes(b, first, n, &boxes);
         summary->extent = first == begin ? boxes.extent : united(&summary->extent, &boxes.extent);
-        for (size_t i = 0; i < n; i++) {
-            const uint32_t code[3] = {boxes.code[0][i], boxes.code[1][i], boxes.code[2][i]};
-            const uint32_t key = obb_tiles_key(b->tiles, code, (double)boxes.size[i]);
-            summary->counts[key >> 16]++;
-            b->keys[first + i] = key;
-        }
+        obb_tiles_keys(b->tiles, &boxes, n, b->keys + first, summary->counts);
     }
     return OBB_OK;
 }
@@ -453,8 +451,8 @@ static void fetch(const struct obb_build *b, size_t from, size_t end)
 {
     for (size_t i = from; i < obb_least(from + OBB_NODE, end); i++) {
         const char *version = (const char *)b->index->versions[i];
-        __builtin_prefetch(version);
-        __builtin_prefetch(version + offsetof(struct obb_version, id));
+        prefetch(version);
+        prefetch(version + offsetof(struct obb_version, id));
     }
 }
 
@@ -542,6 +540,7 @@ static obb_status room_for(struct obb_index *index, size_t count, struct obb_bud
     index->block = obb_budget_malloc(budget, sum, 1);
     if (index->block == NULL)
         return OBB_NO_MEMORY;
+    obb_use_large_pages(index->block, sum);
     void *at[4];
     char *next = obb_first_line(index->block);
     for (size_t i = 0; i < sizeof sizes / sizeof sizes[0]; i++) {

@@ -1,6 +1,6 @@
 #include "core/index/tiles.h"
 
-#include "core/kernels/batch.h"
+#include "core/index/rounding.h"
 
 #include <math.h>
 #include <string.h>
@@ -138,6 +138,26 @@ obb_status obb_tiles_create(const struct obb_grid_cell *sample, size_t sample_co
     obb_budget_free(counts);
     *out = tiles;
     return OBB_OK;
+}
+
+void obb_tiles_keys(const struct obb_tiles *tiles, const struct obb_summaries *boxes, size_t count,
+                    uint32_t *out_keys, uint32_t *counts)
+{
+    /* All ranks have the same axes, and most boxes are of rank 0. */
+    const struct obb_rank *usual = &tiles->ranks[0];
+    const uint32_t *x = boxes->code[usual->axis[0]], *y = boxes->code[usual->axis[1]],
+                   *z = boxes->code[usual->axis[2]];
+    const float large = obb_float_below(tiles->large);
+    for (size_t i = 0; i < count; i++) {
+        const struct obb_rank *r = usual;
+        if (boxes->size[i] > large)
+            r = &tiles->ranks[obb_rank_of(tiles->large, (double)boxes->size[i])];
+        const size_t slab = r->slab[x[i] >> r->shift[0]];
+        const uint32_t column = r->column[(slab << r->bits) + (y[i] >> r->shift[1])];
+        const uint32_t along = z[i] ^ ((column & 1) * 0xffffu);
+        out_keys[i] = (r->first + column) << 16 | along;
+        counts[r->first + column]++;
+    }
 }
 
 /* Sorts a list of boxes (NULL: 0 to count - 1) by `bits` bits of their positions from bit `shift`

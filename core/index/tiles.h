@@ -13,6 +13,7 @@
 
 #include "core/base/budget.h"
 #include "core/base/status.h"
+#include "core/kernels/batch.h"
 
 #include <stddef.h>
 #include <stdint.h>
@@ -60,19 +61,10 @@ obb_status obb_tiles_create(const struct obb_grid_cell *sample, size_t sample_co
                             const double width[static 3], double large, struct obb_budget *budget,
                             struct obb_tiles **out);
 
-/* Returns the key of a box: its column in the high 16 bits, and its position along the column in
- * the low 16 bits. code: the cell of its centre. */
-static inline uint32_t obb_tiles_key(const struct obb_tiles *tiles, const uint32_t code[3],
-                                     double size)
-{
-    const struct obb_rank *r = &tiles->ranks[0];
-    if (size > tiles->large)
-        r = &tiles->ranks[obb_rank_of(tiles->large, size)];
-    const size_t slab = r->slab[code[r->axis[0]] >> r->shift[0]];
-    const uint32_t column = r->column[(slab << r->bits) + (code[r->axis[1]] >> r->shift[1])];
-    const uint32_t along = code[r->axis[2]] ^ (column % 2) * 0xffffu;
-    return (r->first + column) << 16 | along;
-}
+/* Finds the keys of up to OBB_SUMMARIES boxes: the column of each in the high 16 bits, and its
+ * position along the column in the low 16 bits. Adds the boxes to counts[column]. */
+void obb_tiles_keys(const struct obb_tiles *tiles, const struct obb_summaries *boxes, size_t count,
+                    uint32_t *out_keys, uint32_t *counts);
 
 /* Orders the boxes of one column by their positions along it; boxes in the same bin keep their
  * order. along[i] is the position of box i. *out becomes the list of boxes; `spare` has room for as

@@ -2,9 +2,10 @@
 # symbols.sh LIBOBB LIBWIRE - checks the symbols that the archives need from outside and give. core
 # computes only: it needs no files, clocks, threads, locale or randomness, and of libm only
 # functions that IEEE 754 rounds the same everywhere. proto knows no server and no network. Names
-# carry the prefix of their layer, and there is no mutable data. Two exceptions, both of core: a query
-# whose index another one builds pauses with nanosleep (core/scene/motion.c), and each thread has a
-# trash of large blocks that it has freed (core/base/trash.c).
+# carry the prefix of their layer, and there is no mutable data. Three exceptions, all of core: a query
+# whose index another one builds pauses with nanosleep (core/scene/motion.c), each thread has a
+# trash of large blocks that it has freed (core/base/trash.c), and large blocks that are filled at
+# once ask for large pages with madvise (core/base/alloc.c).
 set -u
 libobb=$1 libwire=$2
 looked=0 bad=0
@@ -13,7 +14,7 @@ undefined() { # ARCHIVE: prints the symbols that it needs and does not define
     nm "$1" | awk 'NF == 2 && $1 == "U" { need[$2] } NF == 3 { have[$3] } END { for (s in need) if (!(s in have)) print s }' | sort
 }
 
-allowed='^(malloc|calloc|realloc|free|aligned_alloc|mem(cpy|set|move|cmp|chr)|__mem(cpy|set|move)_chk|str(len|ncmp|cmp)|qsort|bsearch|nanosleep|malloc_usable_size)$
+allowed='^(malloc|calloc|realloc|free|aligned_alloc|mem(cpy|set|move|cmp|chr)|__mem(cpy|set|move)_chk|str(len|ncmp|cmp)|qsort|bsearch|nanosleep|malloc_usable_size|madvise)$
 ^(sqrt|sqrtf|floor|floorf|ceil|ceilf|fmod|trunc|rint|nearbyint|nextafter|frexp|ldexp|scalbn|fmin|fmax)$
 ^(__popcountdi2|__assert_fail|__stack_chk_fail|_GLOBAL_OFFSET_TABLE_|__cpu_indicator_init|__cpu_model|getauxval|__tls_get_addr)$
 ^(__(asan|tsan|ubsan|sanitizer|gcov)_|_?__sanitizer|llvm_)'

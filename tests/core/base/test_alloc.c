@@ -4,6 +4,8 @@
 #include "tests/support/test.h"
 
 #include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 START_TEST(blocks_of_lines_begin_at_a_line_and_hold_what_was_written)
@@ -41,12 +43,63 @@ START_TEST(no_block_of_lines_without_memory_or_if_the_product_overflows)
 }
 END_TEST
 
+/* Returns whether the kernel was asked for large pages at an address: the flag "hg" of the mapping
+ * that holds it. */
+static bool wants_large_pages(const void *at)
+{
+    char line[512];
+    bool here = false, wants = false;
+    FILE *file = fopen("/proc/self/smaps", "r");
+    while (file != NULL && fgets(line, sizeof line, file) != NULL) {
+        char *dash, *end;
+        const unsigned long first = strtoul(line, &dash, 16);
+        if (dash > line && *dash == '-') {
+            const unsigned long last = strtoul(dash + 1, &end, 16);
+            here = first <= (uintptr_t)at && (uintptr_t)at < last;
+        } else if (here && strncmp(line, "VmFlags:", 8) == 0) {
+            wants = strstr(line, " hg") != NULL;
+        }
+    }
+    if (file != NULL)
+        ck_assert_int_eq(fclose(file), 0);
+    return wants;
+}
+
+START_TEST(large_blocks_get_large_pages_in_them_and_not_beside)
+{
+    enum { BLOCKS = 4 };
+    size_t asked = 0;
+    for (size_t i = 0; i < BLOCKS; i++) {
+        const size_t bytes = OBB_LARGE_PAGES + i * 777777;
+        unsigned char *small = obb_malloc(OBB_LARGE_PAGES - 1, 1), *large = obb_malloc(bytes, 1);
+        ck_assert(small != NULL && large != NULL);
+        memset(small, 3, OBB_LARGE_PAGES - 1);
+        obb_use_large_pages(small, OBB_LARGE_PAGES - 1);
+        ck_assert(!wants_large_pages(small + OBB_LARGE_PAGES / 2));
+        memset(large, 5, bytes); /* filled before, to see that nothing is lost */
+        obb_use_large_pages(large, bytes);
+        asked += wants_large_pages(large + bytes / 2);
+        /* A mapping with the flag begins and ends in the block. */
+        ck_assert(!wants_large_pages(large - 1));
+        ck_assert(!wants_large_pages(large + bytes + 4096));
+        for (size_t k = 0; k < bytes; k++)
+            if (large[k] != 5 || (k < OBB_LARGE_PAGES - 1 && small[k] != 3))
+                ck_abort_msg("block %zu, byte %zu", i, k);
+        obb_free(large);
+        obb_free(small);
+    }
+    (void)printf("large pages were asked for %zu of %d times\n", asked, BLOCKS);
+    ck_assert(asked == BLOCKS || asked == 0); /* 0: the kernel has none */
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("alloc");
     TCase *tc = tcase_create("alloc");
     tcase_add_test(tc, blocks_of_lines_begin_at_a_line_and_hold_what_was_written);
     tcase_add_test(tc, no_block_of_lines_without_memory_or_if_the_product_overflows);
+    tcase_add_test(tc, large_blocks_get_large_pages_in_them_and_not_beside);
     suite_add_tcase(suite, tc);
     return test_main(suite);
 }
