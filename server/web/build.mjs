@@ -21,9 +21,12 @@ async function bundle(entry, define = {}) {
 }
 
 const worker = await bundle("src/worker.ts");
-const script = (await bundle("src/main.ts", { WORKER: JSON.stringify(worker) })).replaceAll("</script", "<\\/script");
+const script = async (entry, define) => (await bundle(entry, define)).replaceAll("</script", "<\\/script");
+const head = await script("src/head.ts", { WORKER: JSON.stringify(worker) });
+const main = await script("src/main.ts");
 const style = await bundle("src/style.css");
 const html = readFileSync(here("src/index.html"), "utf8")
     .replace("/*style*/", () => style)
-    .replace("/*script*/", () => script);
-embed(process.argv[2], "PAGE", html, { style, script, limit: 240_000 });
+    .replace("/*head*/", () => head)
+    .replace("/*script*/", () => main);
+embed(process.argv[2], "PAGE", html, { style, scripts: [head, main], limit: 240_000 });

@@ -7,18 +7,18 @@ import { constants, gzipSync } from "node:zlib";
 const hash = (text) => `'sha256-${createHash("sha256").update(text).digest("base64")}'`;
 
 /** Writes OUT, which defines NAME_BYTES and NAME_POLICY. A page without a script may not connect to anything. */
-export function embed(out, name, html, { style, script, limit }) {
+export function embed(out, name, html, { style, scripts = [], limit }) {
     // a page with a script may make a worker of what it brings, which may do what the page may
     const policy = [
         "default-src 'none'",
-        ...(script === undefined ? [] : [`script-src ${hash(script)}`]),
+        ...(scripts.length === 0 ? [] : [`script-src ${scripts.map(hash).join(" ")}`]),
         `style-src ${hash(style)}`,
-        ...(script === undefined ? [] : ["connect-src 'self'"]),
+        ...(scripts.length === 0 ? [] : ["connect-src 'self'"]),
         "img-src data:",
         "base-uri 'none'",
         "form-action 'none'",
         // a page with a script shows itself beside itself, and nobody else does
-        ...(script === undefined ? ["frame-ancestors 'none'"] : ["worker-src blob:", "frame-src 'self'", "frame-ancestors 'self'"]),
+        ...(scripts.length === 0 ? ["frame-ancestors 'none'"] : ["worker-src blob:", "frame-src 'self'", "frame-ancestors 'self'"]),
     ].join("; ");
     const bytes = gzipSync(html, { level: constants.Z_BEST_COMPRESSION });
     if (bytes.length > limit) throw new Error(`the page has ${bytes.length} bytes, ${limit} are allowed`);

@@ -10,6 +10,7 @@ const listen = (page) =>
         globalThis.notices = [];
         addEventListener("DOMContentLoaded", () => {
             const notice = document.querySelector("#notice");
+            globalThis.notices.push(notice.textContent); // what the first requests come to is said before
             new MutationObserver(() => globalThis.notices.push(notice.textContent)).observe(notice, { childList: true });
         });
     });

@@ -120,6 +120,81 @@ test("a list that is refused for its token is asked for once more", async () => 
     await close();
 });
 
+test("the scene of the address is asked for before the page's program is read", async () => {
+    const scene = await makeScene({ a: { center: [0, 0, 0], half_extents: [1, 1, 1] } });
+    const asked = [];
+    const { page, close } = await open(scene, async (page) => {
+        page.on("request", (request) => asked.push(new URL(request.url()).pathname));
+        await page.addInitScript(() => {
+            globalThis.early = [];
+            const note = (what) => document.body === null && globalThis.early.push(String(what));
+            const { fetch, Worker } = globalThis;
+            globalThis.fetch = (path, ...more) => (note(path), fetch(path, ...more));
+            globalThis.Worker = class extends Worker {
+                postMessage({ wanted }) {
+                    if (wanted) note(new URL(wanted.url).pathname);
+                    super.postMessage(...arguments);
+                }
+            };
+        });
+    });
+    await allOf(page, 1);
+    await until("all scenes", async () => (await page.locator("#scene option").allTextContents()).includes("demo"));
+    const early = (await page.evaluate(() => globalThis.early)).map((path) => path.split("?")[0]);
+    const paths = [`/v1/scenes/${scene}`, `/v1/scenes/${scene}/boxes`, `/v1/scenes/${scene}/events`, "/v1/scenes"].sort();
+    assert.deepEqual(early.sort(), paths);
+    for (const path of paths) assert.equal(asked.filter((one) => one === path).length, 1, path); // and not again
+    await close();
+});
+
+test("a list that was read before the stream told of a later state is read again", async () => {
+    const scene = await makeScene({ a: { center: [0, 0, 0], half_extents: [1, 1, 1] } });
+    let [goOn, lists] = [null, 0];
+    const held = new Promise((resolve) => (goOn = resolve));
+    const { page, close } = await open(scene, async (page) => {
+        await page.route("**/events?*", async (route) => {
+            await held;
+            return route.continue();
+        });
+        page.on("response", (response) => response.url().includes("/boxes?") && lists++);
+    });
+    await until("the first list", () => lists === 1);
+    await daemon.commit(scene, { put: { b: { center: [9, 0, 0], half_extents: [1, 1, 1] } }, remove: ["a"] });
+    goOn();
+    await allOf(page, 1);
+    await until("the box put", async () => (await page.locator(".item .name").allTextContents()).join() === "b");
+    assert.equal(lists, 2);
+    await close();
+});
+
+for (const answered of [true, false])
+    test(`the first picture ${answered ? "shows which pairs only touch" : "does not wait long for what pairs are"}`, async () => {
+        const scene = await makeScene({ a: { center: [0, 0, 0], half_extents: [1, 1, 1] }, b: { center: [2, 0, 0], half_extents: [1, 1, 1] } });
+        let held;
+        const { page, close } = await open(
+            scene,
+            async (page) => {
+                if (!answered) held = await hold(page, "POST", "**/query/pairs");
+                await page.addInitScript((answered) => {
+                    const { setTimeout } = globalThis;
+                    if (answered) globalThis.setTimeout = (act, ms, ...more) => setTimeout(act, ms === 300 ? 2 ** 30 : ms, ...more); // a slow machine waits, too
+                    const { prototype } = WebGL2RenderingContext;
+                    const real = prototype.drawElementsInstanced;
+                    prototype.drawElementsInstanced = function (...more) {
+                        globalThis.first ??= document.querySelector("#list-sum").textContent;
+                        return real.apply(this, more);
+                    };
+                }, answered);
+            },
+            { by: browser, ...SMALL },
+        );
+        const first = await until("a picture", () => page.evaluate(() => globalThis.first));
+        assert.match(first, answered ? /0 overlap, 1 touch/ : /1 overlap, 0 touch/);
+        held?.goOn();
+        await until("what the pair is", async () => /0 overlap, 1 touch/.test(await page.textContent("#list-sum")));
+        await close();
+    });
+
 test("before the boxes are there nothing is drawn, and the picture is given its size once", async () => {
     const scene = await makeScene({ a: { center: [0, 0, 0], half_extents: [1, 1, 1] } });
     let held;

@@ -4,6 +4,7 @@ import { axesOf, wordOf } from "./axes";
 import type { Beside } from "./beside";
 import { MODES } from "./colouring";
 import type { Side } from "./eye";
+import { sceneOfAddress } from "./paths";
 import type { Playback } from "./playback";
 import type { Probes } from "./probes";
 import type { Store } from "./store";
@@ -14,15 +15,6 @@ const MOST = 100; // boxes that are named
 const STEPS = new Set(["box", "ask"]); // words of which another value is another step
 const PANELS = ["shots", "events"];
 const SIDES: Side[] = ["perspective", "top", "front", "side"];
-
-/** The name of the scene in the address, or "". */
-export function sceneOfAddress(): string {
-    try {
-        return decodeURIComponent(location.hash.slice(1).split("?")[0]);
-    } catch {
-        return "";
-    }
-}
 
 const wordsOfAddress = () => new URLSearchParams(location.hash.slice(1).split("?").slice(1).join("?"));
 

@@ -1,7 +1,8 @@
 // Questions about the state that is shown, also where only the page still knows it.
 import { type Box, putOf } from "./box";
-import { type Client, scenePath } from "./client";
+import type { Client } from "./client";
 import { boxCount, grouped } from "./counts";
+import { scenePath } from "./paths";
 import type { Past, Store } from "./store";
 
 /** Of questions that nobody put: what the page asks to know what it shows is not recorded. */

@@ -1,5 +1,7 @@
 // The page's client of the daemon: that of proto/clients/js, with a token that is asked for when one is needed, and kept here alone.
-import { connect, type Client as Obbd, Problem, type Received } from "../../../proto/clients/js/src/index";
+import { Client as Obbd, Problem, type Received } from "../../../proto/clients/js/src/index";
+import { FetchTransport } from "../../../proto/clients/js/src/transport";
+import { answerOf } from "./ahead";
 
 export { Disconnected, messages, Problem } from "../../../proto/clients/js/src/index";
 
@@ -12,7 +14,9 @@ export class Client {
 
     /** @param askToken resolves to a token; `refused` says that the one before was no good. */
     constructor(askToken: (refused: boolean) => Promise<string>) {
-        this.obbd = connect(location.origin, {
+        const { origin } = location;
+        const send = (url: string, init: RequestInit) => answerOf(url.slice(origin.length), init) ?? fetch(url, init);
+        this.obbd = new Obbd(new FetchTransport(origin, send), {
             timeout: TIMEOUT_MS,
             retries: 0, // what does not work is said at once, and tried again by whoever wants it
             token: async (refused) => {
@@ -59,8 +63,4 @@ export class Client {
             }
         }
     }
-}
-
-export function scenePath(scene: string, rest = ""): string {
-    return `/v1/scenes/${encodeURIComponent(scene)}${rest}`;
 }

@@ -1,10 +1,11 @@
 // What the colours of the boxes say: how they meet, their category, their entity, how deep they reach into others, or what changed lately.
 import { Color } from "three";
 import { OWN } from "./asking";
-import { type Client, scenePath } from "./client";
+import type { Client } from "./client";
 import { byId, el } from "./dom";
 import { Latest } from "./latest";
 import type { Palette } from "./palette";
+import { scenePath } from "./paths";
 import type { Store } from "./store";
 
 export const MODES = { contact: "contact", category: "category", entity: "entity", depth: "depth", changed: "changed lately" } as const;

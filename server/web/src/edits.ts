@@ -2,8 +2,9 @@
 // changed the same; what somebody has is kept for the user to decide about.
 import type { Box, Pose, PutBox } from "./box";
 import { alteration, alteredFields, type Change, clash, type Fields, inFrame, isMove, isPlain, kept, reversed } from "./change";
-import { type Client, Problem, scenePath } from "./client";
+import { type Client, Problem } from "./client";
 import type { Feed } from "./feed";
+import { scenePath } from "./paths";
 import type { Store } from "./store";
 
 /** By name what a box becomes as a whole; null: it is removed. */

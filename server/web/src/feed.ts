@@ -1,13 +1,13 @@
 // Keeps the store at the daemon's state: loads a scene, follows its events, and fetches what they name. Nothing is polled.
 import { OWN } from "./asking";
 import type { Box } from "./box";
-import { type Client, messages, Problem, scenePath } from "./client";
-import { boxesOf } from "./pages";
+import { type Client, messages, Problem } from "./client";
+import { type BoxPage, boxesOf } from "./pages";
+import { boxesPath, eventsPath, SCENES, scenePath } from "./paths";
 import { Reader } from "./reader";
 import { type Pair, type Relation, Snapshot } from "./snapshot";
 import type { At, SceneInfo, Store } from "./store";
 
-const PAGE = 10_000; // boxes a page of the list, the most that the API gives
 const ONE_BY_ONE = 8; // so many boxes are always read one by one,
 const LISTED_FOR_ONE = 8; // more of them if the scene has that many times as many, else by listing all
 const READ_AGAIN_MS = 1_000; // at least between two readings of a box that is put again and again:
@@ -17,6 +17,7 @@ const GONE = 10_000; // removed boxes that are remembered while nothing is read
 const FIRST_WAIT_MS = 250;
 const LONGEST_WAIT_MS = 5_000;
 const RETRY_MS = 1_000;
+const SETTLE_MS = 300;
 
 /** Why the daemon ended a stream that is to be opened again. */
 const FAREWELLS = new Map([
@@ -54,6 +55,19 @@ const sleep = (ms: number, signal: AbortSignal) =>
         signal.addEventListener("abort", () => (clearTimeout(timer), resolve()), { once: true });
     });
 
+/** The boxes of all pages. Of a list that is older than `least` null, and the rest of it is not read. */
+async function joined(pages: AsyncGenerator<BoxPage>): Promise<BoxList>;
+async function joined(pages: AsyncGenerator<BoxPage>, least: number): Promise<BoxList | null>;
+async function joined(pages: AsyncGenerator<BoxPage>, least = 0): Promise<BoxList | null> {
+    let list: BoxList | null = null;
+    for await (const page of pages) {
+        if (page.revision < least) return null;
+        list ??= { boxes: [], revision: page.revision, time: page.time, at: page.at }; // later changes come as events, so the first page's counts
+        for (const box of boxesOf(page)) list.boxes.push(box);
+    }
+    return list ?? { boxes: [], revision: 0, time: 0 };
+}
+
 /** Of an event's id. Revisions of one epoch are those of one scene in one process. */
 const epochOf = (id: string | undefined) => id?.split(".")[1];
 
@@ -88,7 +102,7 @@ export class Feed {
         do {
             const page = await this.client.call<{ scenes: { name: string }[]; cursor?: string }>(
                 "GET",
-                `/v1/scenes${cursor ? `?cursor=${encodeURIComponent(cursor)}` : ""}`,
+                `${SCENES}${cursor ? `?cursor=${encodeURIComponent(cursor)}` : ""}`,
             );
             names.push(...page.scenes.map((scene) => scene.name));
             cursor = page.cursor ?? "";
@@ -112,6 +126,7 @@ export class Feed {
         let last = ""; // id of the last message
         let fresh = true; // the state is to be loaded
         let wait = FIRST_WAIT_MS;
+        let early = this.reader.first(boxesPath(scene), signal); // as long as the daemon is the one that was asked
         store.setConnection("connecting");
         while (!signal.aborted) {
             let opened = false;
@@ -120,10 +135,9 @@ export class Feed {
                 if (fresh) last = "";
                 const known = fresh ? this.loadInfo(scene, signal) : null;
                 known?.catch(() => {}); // what it throws is thrown where it is awaited
-                const path = scenePath(scene, "/events?topics=collisions,boxes,commits&include=pose");
                 const connect = async (stop: AbortSignal) => {
                     const headers: Record<string, string> = { Accept: "text/event-stream", ...(last && { "Last-Event-ID": last }) };
-                    const received = await this.client.stream(path, headers, stop);
+                    const received = await this.client.stream(eventsPath(scene), headers, stop);
                     wait = FIRST_WAIT_MS;
                     opened = true;
                     if (!fresh) store.setConnection("live");
@@ -150,8 +164,10 @@ export class Feed {
                             store.ring.reset();
                             this.gone.clear();
                         }
-                        await this.loadBoxes(scene, signal, missed);
+                        await this.loadBoxes(scene, signal, missed, early && { pages: early, least: changes.revision });
+                        early = null;
                         store.ring.begin(store.revision, store.time);
+                        if (fresh) this.settle();
                         fresh = false;
                         store.setConnection("live");
                     }
@@ -172,9 +188,23 @@ export class Feed {
                 const reason = error instanceof Problem ? error.message : "The daemon does not answer.";
                 store.setConnection("lost", `${reason} Trying again.`);
             }
+            void early?.return(undefined);
+            early = null;
             await sleep(wait, signal);
             wait = Math.min(wait * 2, LONGEST_WAIT_MS);
         }
+    }
+
+    /** The first picture waits a little until it is known which pairs only touch, or all would be seen as overlapping at first. */
+    private settle(): void {
+        this.store.settling = true;
+        setTimeout(() => this.settled(), SETTLE_MS);
+    }
+
+    private settled(): void {
+        if (!this.store.settling) return;
+        this.store.settling = false;
+        this.store.changed("pairs");
     }
 
     private forget(): void {
@@ -208,18 +238,15 @@ export class Feed {
         }
     }
 
-    private async list(scene: string, at: string, signal: AbortSignal): Promise<BoxList> {
-        let list: BoxList | null = null;
-        for await (const page of this.reader.pages(scenePath(scene, `/boxes?limit=${PAGE}${at}`), signal)) {
-            list ??= { boxes: [], revision: page.revision, time: page.time, at: page.at }; // later changes come as events, so the first page's counts
-            for (const box of boxesOf(page)) list.boxes.push(box);
-        }
-        return list ?? { boxes: [], revision: 0, time: 0 };
+    private list(scene: string, at: string, signal: AbortSignal): Promise<BoxList> {
+        return joined(this.reader.pages(boxesPath(scene, at), signal));
     }
 
-    /** Reads all boxes; `missed`: no events will tell how they came to be so. */
-    private async loadBoxes(scene: string, signal: AbortSignal, missed = false): Promise<void> {
-        const list = await this.list(scene, "", signal);
+    /** Reads all boxes; `missed`: no events will tell how they came to be so. `early` is a list that may be older than `least`. */
+    private async loadBoxes(scene: string, signal: AbortSignal, missed: boolean, early: { pages: AsyncGenerator<BoxPage>; least: number } | null): Promise<void> {
+        const known = early && (await joined(early.pages, early.least).catch(() => null));
+        signal.throwIfAborted();
+        const list = known ?? (await this.list(scene, "", signal));
         const { store } = this;
         if (missed) store.ring.begin(list.revision, list.time);
         store.setBoxes(list.boxes, missed);
@@ -279,7 +306,8 @@ export class Feed {
             for (const name of [...(changes.put ?? []), ...(changes.posed ?? [])])
                 for (const pair of live.touched.get(name)?.values() ?? []) this.wantRelation.add(pair);
         }
-        store.streamed(event === "boxes" ? "boxes" : "pairs");
+        if (event === "state") store.changed("pairs"); // in one picture with the boxes
+        else store.streamed(event === "boxes" ? "boxes" : "pairs");
         if (whole) store.saw(changes.revision, changes.time);
         void this.fetchWanted();
     }
@@ -354,6 +382,7 @@ export class Feed {
             }
         }
         this.fetching = false;
+        this.settled();
         for (const name of this.gone.keys()) {
             if (this.gone.size <= GONE) break;
             this.gone.delete(name);

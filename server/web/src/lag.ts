@@ -1,12 +1,13 @@
 // What a shooter saw and what was there: the boxes of an entity as they were a delay ago, and as they are, one ray, and both verdicts.
 import { OWN } from "./asking";
 import { type Box, numbers, type Numbers, point, type Pose, short, tidy } from "./box";
-import { type Client, Problem, scenePath } from "./client";
+import { type Client, Problem } from "./client";
 import { byId, NumberRow } from "./dom";
 import { ExchangePanel } from "./exchange";
 import { setText } from "./keyed";
 import { Latest } from "./latest";
 import type { Mark } from "./marks";
+import { scenePath } from "./paths";
 import { Rows } from "./rows";
 import { explained, type Explanation } from "./shot";
 import type { Store } from "./store";

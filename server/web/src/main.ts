@@ -1,12 +1,13 @@
 // Puts the parts together: what the buttons and keys do.
-import { Address, sceneOfAddress } from "./address";
+import { Address } from "./address";
+import { ahead, dropAhead } from "./ahead";
 import { axesOf, wordOf } from "./axes";
 import { Beside } from "./beside";
 import { ALL_BITS, numbers, type PutBox, putOf } from "./box";
-import { Client, Problem, scenePath } from "./client";
+import { Client, Problem } from "./client";
+import { MODES } from "./colouring";
 import { boxCount } from "./counts";
 import { byId, el, typing } from "./dom";
-import { MODES } from "./colouring";
 import { Drag } from "./drag";
 import { Edits, type Puts } from "./edits";
 import { Events } from "./events";
@@ -20,6 +21,7 @@ import { Lag } from "./lag";
 import { List } from "./list";
 import type { Mark } from "./marks";
 import { Pace } from "./pace";
+import { scenePath, sceneOfAddress } from "./paths";
 import { Playback } from "./playback";
 import { PROBE_KINDS, Probes } from "./probes";
 import { Relations } from "./relations";
@@ -169,6 +171,7 @@ function showScenes(): void {
 
 async function start(): Promise<void> {
     const named = sceneOfAddress();
+    if (named !== ahead.scene) dropAhead();
     if (named) open(named); // whichever others there are
     for (let wait = 250; ; wait = Math.min(2 * wait, 5000)) {
         try {

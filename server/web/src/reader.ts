@@ -1,9 +1,8 @@
 // Reads lists of boxes, in a worker where the browser has one for the page.
+import { ahead } from "./ahead";
 import { type Client, Disconnected, Problem } from "./client";
 import { type BoxPage, readPages, Refusal, type Wanted } from "./pages";
 import type { Delivery, Order } from "./worker";
-
-declare const WORKER: string; // the program of the worker, which build.mjs packs
 
 /** What has come for one work, and who waits for more. */
 class Inbox {
@@ -25,19 +24,32 @@ export class Reader {
     private worker: Worker | null = null;
     private works = 0;
     private readonly inboxes = new Map<number, Inbox>();
+    private early: string | null;
 
     constructor(private readonly client: Client) {
-        try {
-            this.worker = new Worker(URL.createObjectURL(new Blob([WORKER], { type: "text/javascript" })));
-        } catch {
-            return; // then the page does it
-        }
-        this.worker.onmessage = ({ data }: MessageEvent<Delivery>) => this.inboxes.get(data.work)?.push(data);
-        this.worker.onerror = (event) => {
+        const { worker, said, list, broken } = ahead;
+        this.early = list;
+        if (!worker || broken !== null) return; // then the page does it
+        this.worker = worker;
+        const first = new Inbox();
+        for (const delivery of said.splice(0)) first.push(delivery);
+        this.inboxes.set(0, first);
+        worker.onmessage = ({ data }: MessageEvent<Delivery>) => this.inboxes.get(data.work)?.push(data);
+        worker.onerror = (event) => {
             event.preventDefault();
             this.worker = null;
             for (const [work, inbox] of this.inboxes) inbox.push({ work, failure: event.message });
         };
+    }
+
+    /** The pages of the list that was asked for first, if it is that one and nobody has it yet. They throw whatever goes wrong. */
+    first(path: string, signal: AbortSignal): AsyncGenerator<BoxPage> | null {
+        const { worker, early } = this;
+        this.early = null;
+        if (!worker || early === null) return null;
+        if (early === path) return this.delivered(worker, 0, signal);
+        this.end(worker, 0);
+        return null;
     }
 
     /** The pages of a list, one after the other. Throws as Client.call. */
@@ -61,22 +73,24 @@ export class Reader {
         }
     }
 
-    private async *handedOver(worker: Worker, wanted: Wanted, signal: AbortSignal): AsyncGenerator<BoxPage> {
+    private handedOver(worker: Worker, wanted: Wanted, signal: AbortSignal): AsyncGenerator<BoxPage> {
         const work = ++this.works;
-        const inbox = new Inbox();
-        const send = (order: Order) => worker.postMessage(order);
-        const stop = () => {
-            send({ work, stop: true });
-            inbox.push({ work, failure: "stopped" });
-        };
-        this.inboxes.set(work, inbox);
+        this.inboxes.set(work, new Inbox());
+        if (!signal.aborted) worker.postMessage({ work, wanted } satisfies Order);
+        return this.delivered(worker, work, signal);
+    }
+
+    private async *delivered(worker: Worker, work: number, signal: AbortSignal): AsyncGenerator<BoxPage> {
+        const inbox = this.inboxes.get(work) as Inbox;
+        const stop = () => inbox.push({ work, failure: "stopped" });
         signal.addEventListener("abort", stop, { once: true });
+        let ended = false;
         try {
             if (signal.aborted) throw signal.reason;
-            send({ work, wanted });
             for (;;) {
                 const delivery = await inbox.next();
                 if (signal.aborted) throw signal.reason;
+                ended = !("page" in delivery);
                 if ("page" in delivery) yield delivery.page;
                 else if ("end" in delivery) return;
                 else if ("status" in delivery) throw new Refusal(delivery.status, delivery.body);
@@ -84,8 +98,14 @@ export class Reader {
             }
         } finally {
             signal.removeEventListener("abort", stop);
-            this.inboxes.delete(work);
+            this.end(worker, work, ended);
         }
+    }
+
+    /** Nobody waits for that work any more. */
+    private end(worker: Worker, work: number, ended = false): void {
+        if (!ended) worker.postMessage({ work, stop: true } satisfies Order);
+        this.inboxes.delete(work);
     }
 }
 

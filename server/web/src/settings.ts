@@ -1,6 +1,7 @@
 // The settings of the scene, to read and to change.
-import { type Client, scenePath } from "./client";
+import type { Client } from "./client";
 import { byId, NumberRow } from "./dom";
+import { scenePath } from "./paths";
 import type { SceneInfo, Store } from "./store";
 
 export class Settings {

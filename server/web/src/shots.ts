@@ -1,13 +1,14 @@
 // The questions that others ask the scene, as they come: listed, drawn, asked again, and why a box was hit or not.
 import { ask, OWN, Unasked } from "./asking";
 import { type Box, point, short } from "./box";
-import { type Client, messages, Problem, scenePath } from "./client";
+import { type Client, messages, Problem } from "./client";
 import { grouped } from "./counts";
 import { byId, el } from "./dom";
 import { ExchangePanel } from "./exchange";
 import { setText } from "./keyed";
 import { Latest } from "./latest";
 import type { Mark } from "./marks";
+import { scenePath } from "./paths";
 import type { Playback } from "./playback";
 import { Rows } from "./rows";
 import { explained, type Explanation, foundOf, hasHit, marksOf, names, raysOf, type Shot } from "./shot";

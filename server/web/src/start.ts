@@ -1,8 +1,9 @@
 // What is said while nothing is selected: what there is, and what to do first.
-import { type Client, scenePath } from "./client";
+import type { Client } from "./client";
 import { grouped } from "./counts";
 import { byId } from "./dom";
 import { setText } from "./keyed";
+import { scenePath } from "./paths";
 import { counted } from "./snapshot";
 import type { Store } from "./store";
 

@@ -34,6 +34,7 @@ export class Store {
     info: SceneInfo | null = null;
     writable = true; // as far as the token goes
     loaded = ""; // the scene whose boxes are here
+    settling = false; // they have just come, and which of their pairs only touch is on its way
     readonly live = new Snapshot();
     readonly ring = new Ring(); // of what was seen
     past: Past | null = null;

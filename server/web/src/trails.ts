@@ -20,6 +20,7 @@ export class Trails {
 
     constructor(private readonly store: Store) {
         this.lines.frustumCulled = false;
+        this.lines.visible = false;
         this.lines.renderOrder = 2;
         this.group.add(this.lines, this.ghosts.lines);
     }

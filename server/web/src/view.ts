@@ -23,6 +23,9 @@ export type Least = 0 | 1 | 2;
 
 const GRIP_PX = { mouse: 9, finger: 22 }; // around a point that is dragged
 
+/** Pixels of the picture a pixel of the page. */
+const ratio = () => Math.min(devicePixelRatio, 2);
+
 export class View {
     /** Of a click: the box and the point of the scene under the pointer, and how large a pixel is there. */
     onClick: (box: string | null, at: Vector3 | null, pixel: number, more: boolean) => void = () => {};
@@ -44,7 +47,7 @@ export class View {
     /** The eye is elsewhere. */
     onMove: () => void = () => {};
 
-    private readonly renderer = new WebGLRenderer({ antialias: true, powerPreference: "high-performance" });
+    private readonly renderer: WebGLRenderer;
     private readonly scene = new Scene();
     private readonly eye: Eye;
     private readonly boxes = new Instances();
@@ -62,6 +65,7 @@ export class View {
     private hits = new Set<string>();
     private framed = ""; // the scene that the camera has been set for
     private scheduled = false;
+    private prepared = false; // to draw
     private size = ""; // of the picture
     private pointer: Pixel | null = null;
     private looking = false; // for what is under the pointer
@@ -78,10 +82,15 @@ export class View {
         private readonly store: Store,
         client: Client,
     ) {
+        const canvas = el("canvas");
+        // at once as large as it will be: a picture of another size costs much at first
+        canvas.width = Math.floor(root.clientWidth * ratio());
+        canvas.height = Math.floor(root.clientHeight * ratio());
+        this.renderer = new WebGLRenderer({ canvas, antialias: true, powerPreference: "high-performance" });
         this.colouring = new Colouring(store, client, this.palette);
         this.colouring.onChange = (names) => (names ? this.recolour(names) : this.colour());
         this.renderer.outputColorSpace = LinearSRGBColorSpace;
-        const canvas = this.renderer.domElement;
+        this.renderer.debug.checkShaderErrors = false; // to ask for them is to wait for the graphics card
         canvas.tabIndex = 0;
         canvas.setAttribute("role", "application");
         canvas.setAttribute(
@@ -114,6 +123,18 @@ export class View {
         store.on(["hover"], () => this.hover());
         this.resize();
         this.paint();
+        this.prepare();
+    }
+
+    /** Lets the graphics card read the programs that every picture needs, while boxes are still on their way. */
+    private prepare(): void {
+        const { renderer, scene, eye } = this;
+        const tells = renderer.extensions.has("KHR_parallel_shader_compile"); // when it has done so
+        const objects = [this.boxes.group, this.ground.mesh];
+        void Promise.all(objects.map((object) => (tells ? renderer.compileAsync(object, eye.camera, scene) : renderer.compile(object, eye.camera, scene)))).then(() => {
+            this.prepared = true;
+            this.draw();
+        });
     }
 
     get side(): Side {
@@ -443,11 +464,10 @@ export class View {
 
     private resize(): void {
         const { clientWidth, clientHeight } = this.root;
-        const ratio = Math.min(devicePixelRatio, 2);
-        const size = `${clientWidth} ${clientHeight} ${ratio}`;
-        if (clientWidth === 0 || clientHeight === 0 || size === this.size) return; // a picture of another size costs much at first
+        const size = `${clientWidth} ${clientHeight} ${ratio()}`;
+        if (clientWidth === 0 || clientHeight === 0 || size === this.size) return;
         this.size = size;
-        this.renderer.setDrawingBufferSize(clientWidth, clientHeight, ratio);
+        this.renderer.setDrawingBufferSize(clientWidth, clientHeight, ratio());
         Object.assign(this.renderer.domElement.style, { width: `${clientWidth}px`, height: `${clientHeight}px` });
         this.eye.resize(clientWidth, clientHeight);
         this.draw();
@@ -460,7 +480,7 @@ export class View {
             this.scheduled = false;
             const { eye, store } = this;
             const { domElement: canvas } = this.renderer;
-            const waits = store.loaded === "" && store.connection === "connecting"; // for the first boxes
+            const waits = !this.prepared || store.settling || (store.loaded === "" && store.connection === "connecting"); // for the first boxes
             canvas.style.opacity = waits ? "0" : "";
             if (waits) return;
             eye.clip(this.boxes.bounds);

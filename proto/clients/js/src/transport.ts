@@ -46,7 +46,11 @@ export function joined(parts: Uint8Array[]): Uint8Array<ArrayBuffer> {
 export class FetchTransport implements Transport {
     readonly page: string;
 
-    constructor(readonly base: string) {
+    /** @param fetched sends a request, as fetch does. */
+    constructor(
+        readonly base: string,
+        private readonly fetched: (url: string, init: RequestInit) => Promise<Response> = (url, init) => fetch(url, init),
+    ) {
         this.page = base;
     }
 
@@ -55,7 +59,7 @@ export class FetchTransport implements Transport {
         if (body) init.body = joined(body);
         let response: Response;
         try {
-            response = await fetch(this.base + path, init);
+            response = await this.fetched(this.base + path, init);
         } catch (error) {
             throw signal.aborted ? signal.reason : broken(error); // fetch does not tell a refusal from a cut
         }
