@@ -70,6 +70,39 @@ test("both verdicts, how far the boxes have moved between them, and the requests
     }
 });
 
+test("while nobody has said where the shot comes from, a place is found from where it hits then and misses now", async () => {
+    // walls at all sides but one, which bob ran along, and a roof
+    const walls = (flat) => {
+        const at = (center, half_extents) => (flat ? { center: center.slice(0, 2), half_extents: half_extents.slice(0, 2) } : { center, half_extents });
+        return { front: at([0, -3, 0], [9, 0.5, 9]), left: at([-3, 0, 0], [0.5, 9, 9]), right: at([9, 0, 0], [0.5, 9, 9]), ...(flat ? {} : { above: at([0, 0, 5], [9, 9, 0.5]), below: at([0, 0, -2], [9, 9, 0.5]) }) };
+    };
+    for (const [flat, axes] of [
+        [true, "y"],
+        [false, "z"],
+        [false, "y"],
+    ]) {
+        const scene = await ran((x) => (flat ? { center: [x, 0], half_extents: [0.5, 1] } : { center: [x, 0, 0], half_extents: [0.5, 1, 1] }), { dimensions: flat ? 2 : 3 });
+        const turned = ([x, y, z]) => (axes === "z" || flat ? [x, y, z] : [x, z, y]); // the free side is level
+        const put = Object.fromEntries(Object.entries(walls(flat)).map(([name, one]) => [name, flat ? one : { center: turned(one.center), half_extents: turned(one.half_extents) }]));
+        await daemon.commit(scene, { put });
+        const { page, close } = await show(`${scene}?axes=${axes}`);
+        await page.click("#tab-lag");
+        await set(page, "#lag-delay", 150);
+        await verdict(page, "then", /^Then: hit bob-body at /);
+        await verdict(page, "now", /^Now: (hit [a-z]+ instead; )?bob-body missed by /);
+        const from = await page.locator("#lag-form .row", { hasText: "From" }).locator("input").evaluateAll((all) => all.map(({ value }) => Number(value)));
+        const free = flat || axes === "z" ? 1 : 2;
+        assert.ok(from[free] > 2, from.join()); // nowhere else is there a way
+        // who shoots from elsewhere is not asked again
+        await ray(page, "From", flat ? [1.5, 20] : turned([1.5, 20, 0]));
+        await verdict(page, "then", /^Then: hit bob-body at 19$/);
+        await page.fill("#lag-who", "wall");
+        await page.keyboard.press("Enter");
+        await until("a place before the wall", async () => !/bob/.test(await page.textContent("#lag-then")));
+        await close();
+    }
+});
+
 test("in the lag view no trail is drawn of what is selected: where it was is what the view shows", async () => {
     const scene = await makeScene({}, { dimensions: 2 });
     await daemon.commit(scene, { time: 0, put: { bob: { center: [0, 0], half_extents: [0.5, 1] }, left: SQUARE(-12), right: SQUARE(24) } });

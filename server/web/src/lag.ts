@@ -14,7 +14,9 @@ import type { Store } from "./store";
 
 const MOST = 16; // boxes that an answer explains
 const CENTIMETRES = 100; // in a unit of the scene, taken for a metre
-const AWAY = [0, 2, 12]; // from the first box, where no place to shoot from was clicked
+const AWAY = [12, 8, 5, 3]; // from the first box, where no place to shoot from was clicked
+const AROUND = 16; // places at each of these distances
+const ABOVE = 1 / 6; // of the distance
 
 interface Verdict {
     at?: { revision: number; time: number; clamped: boolean };
@@ -47,6 +49,10 @@ export class Lag {
     private built = 0; // dimensions
     private except = ""; // the box that the ray starts on
     private clicked = 0;
+    private placed = false; // somebody has said where the shot comes from
+    private placing = false; // a place is to be found
+    /** The axis that is up. */
+    up: () => "y" | "z" = () => "y";
     private then = new Map<string, Pose>();
     private now = new Map<string, Pose>();
     private shown = false;
@@ -94,6 +100,7 @@ export class Lag {
             (label) =>
                 new NumberRow(label, axes, () => {
                     if (label === "To") this.aim.value = "to";
+                    this.placed = true;
                     this.question.ask();
                 }),
         );
@@ -113,11 +120,46 @@ export class Lag {
         const box = this.store.live.boxes.get(first);
         this.onThen(null);
         this.then = new Map();
-        if (box && this.clicked === 0) {
-            this.rows[0].write(box.center.map((value, i) => tidy(Number((value + AWAY[i]).toFixed(2)))));
+        this.placing = !this.placed;
+        if (box && this.placing) {
+            this.rows[0].write(this.placesAround(box.center)[0]);
             this.rows[1].write(box.center);
         }
         this.question.ask();
+    }
+
+    /** Places to shoot from, which may be free or not. */
+    private placesAround(center: Numbers): Numbers[] {
+        const flat = center.length === 2;
+        const up = flat ? 2 : this.up() === "y" ? 1 : 2;
+        const [across, on] = flat || up === 2 ? [0, 1] : [0, 2];
+        return AWAY.flatMap((far) =>
+            Array.from({ length: AROUND }, (_, i) => {
+                const angle = Math.PI * (0.5 + (2 * i) / AROUND);
+                const place = [...center];
+                place[across] += far * Math.cos(angle);
+                place[on] += far * Math.sin(angle);
+                if (!flat) place[up] += far * ABOVE;
+                return place.map((value) => tidy(Number(value.toFixed(2))));
+            }),
+        );
+    }
+
+    /** Finds a place from where the shot hits what was there, if possible one that misses what is there now: that is what delay does. */
+    private async place(path: string, states: unknown[]): Promise<void> {
+        const { names } = this;
+        this.placing = false; // until the delay or the target is another one
+        const target = this.then.get(names[0])?.center;
+        const known = this.rows[0].read();
+        if (!target || !known || this.aim.value !== "then") return;
+        const places = [known, ...this.placesAround(target)];
+        const rays = places.map((origin) => ({ origin, direction: target.map((value, i) => value - origin[i]) }));
+        const answers = await Promise.all(states.map((at) => this.client.call<Verdict>("POST", path, { rays, at, ...OWN })));
+        if (this.placed) return;
+        const mine = answers.map(({ results }) => results.map(({ hits: [hit] }) => hit !== undefined && names.includes(hit.box)));
+        const worth = (i: number) => (mine[0][i] ? (mine[1][i] ? 1 : 2) : 0);
+        const best = places.reduce((best, _, i) => (worth(i) > worth(best) ? i : best), 0);
+        this.rows[0].write(places[best]);
     }
 
     private set(delay: number): void {
@@ -126,6 +168,7 @@ export class Lag {
         else this.delay.setAttribute("aria-invalid", "true");
         if (!good) return;
         this.delay.value = this.slider.value = String(delay);
+        this.placing = !this.placed;
         this.question.ask();
     }
 
@@ -133,6 +176,7 @@ export class Lag {
     click(name: string | null, at: Numbers): void {
         const aimed = this.clicked % 2 === 1;
         this.clicked++;
+        this.placed = true;
         this.rows[aimed ? 1 : 0].write(at.map(tidy));
         if (aimed) this.aim.value = "to";
         else this.except = name !== null && !this.names.includes(name) ? name : "";
@@ -158,6 +202,7 @@ export class Lag {
             const [then, now] = [{ time: present.time - delay, clamp: true }, { revision: present.revision, clamp: true }];
             this.now = posesOf(present);
             this.then = posesOf(await this.client.call<Poses>("POST", path("pairs"), { ...asked, at: then }));
+            if (this.placing && !this.placed) await this.place(path("ray"), [then, now]);
             const ray = this.ray();
             if (!ray) return;
             const filter = this.except ? { filter: { exclude: [this.except] } } : {};

@@ -74,6 +74,7 @@ relations.onMarks = (marks) => show("relations", marks);
 probes.onShow = (marks, hits) => show("probes", marks, hits);
 shots.onShow = (marks, hits) => show("shots", marks, hits);
 lag.onShow = (marks, hits) => show("lag", marks, hits);
+lag.up = () => view?.axes.up ?? "y";
 lag.onThen = (poses) => view?.showElsewhere(poses);
 
 if (view) {
