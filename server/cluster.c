@@ -1,9 +1,11 @@
 #include "server/cluster.h"
 
 #include "server/journal/nats.h"
+#include "server/scenes/await.h"
 #include "server/scenes/durable.h"
 #include "server/scenes/epoch.h"
 #include "server/scenes/follow.h"
+#include "server/scenes/sleeper.h"
 
 #include <stdio.h>
 
@@ -15,6 +17,7 @@ struct srv_cluster {
     struct srv_journal *journal;
     struct srv_follower follower;
     struct srv_snapshots snapshots; /* of scenes and copies, and parts of records */
+    struct srv_sleeper sleeper;
     bool stopped;
     double begun;
     char error[ERROR_SIZE];
@@ -42,6 +45,14 @@ static void on_warning(void *context, obb_str name, bool again, const char *why)
             srv_bytes("scene", name), srv_text("why", why));
 }
 
+/* A scene sleeps unless one of its name is held here, or somebody waits for what it will be. */
+static bool may_sleep(void *context, obb_str name)
+{
+    const struct srv_cluster *c = context;
+    return obb_store_find(c->options.writer->store, name) == NULL &&
+           !srv_awaits_name(c->options.awaits, name);
+}
+
 static wire_record_id new_id(void *context)
 {
     struct srv_cluster *c = context;
@@ -55,6 +66,7 @@ static void on_caught_up(void *context)
     SRV_LOG(c->options.log, SRV_INFO, "followed",
             srv_integer("scenes", (int64_t)obb_store_scenes(store)),
             srv_integer("boxes", (int64_t)obb_store_boxes(store)),
+            srv_integer("asleep", (int64_t)atomic_load(&srv_journal_figures(c->journal)->asleep)),
             srv_number("ms", (srv_clock() - c->begun) * 1e3));
     c->options.ready(c->options.context);
 }
@@ -117,6 +129,7 @@ bool srv_cluster_begin(struct srv_cluster *c)
                                        .keep_ms = o->config->journal_keep * 1000,
                                        .foreign = on_foreign,
                                        .snapshot = on_snapshot,
+                                       .may_sleep = o->config->journal_idle > 0 ? may_sleep : NULL,
                                        .warn = on_warning,
                                        .caught_up = on_caught_up,
                                        .lost = on_lost,
@@ -139,7 +152,13 @@ bool srv_cluster_begin(struct srv_cluster *c)
     tails->locks = o->writer->locks;
     tails->drain = o->writer->drain;
     tails->budget = o->writer->budget;
-    return true;
+    c->sleeper = (struct srv_sleeper){.loop = o->loop,
+                                      .writer = o->writer,
+                                      .journal = c->journal,
+                                      .idle_s = o->config->journal_idle,
+                                      .request_ms = o->config->request_timeout_ms,
+                                      .scene_limit = o->config->scene_limit};
+    return srv_sleeper_start(&c->sleeper);
 }
 
 void srv_cluster_stop(struct srv_cluster *c)
@@ -149,6 +168,7 @@ void srv_cluster_stop(struct srv_cluster *c)
     c->stopped = true;
     if (c->journal == NULL)
         return;
+    srv_sleeper_stop(&c->sleeper);
     srv_follower_stop(&c->follower);
     srv_snapshots_stop(&c->snapshots);
     srv_journal_hurry(c->journal);
@@ -158,6 +178,7 @@ void srv_cluster_destroy(struct srv_cluster *c)
 {
     if (c == NULL)
         return;
+    srv_sleeper_stop(&c->sleeper);
     srv_journal_destroy(c->journal);
     if (c->stream != NULL)
         c->stream->close(c->stream);

@@ -13,6 +13,7 @@ typedef struct srv_cluster_options {
     const srv_config *config; /* the options that begin with --journal */
     struct srv_loop *loop;
     struct srv_writer *writer; /* whose tails are set */
+    struct srv_awaits *awaits;
     const struct srv_log *log;
     void (*ready)(void *context);  /* all is there that was in the log at the beginning */
     void (*failed)(void *context); /* it cannot go on: srv_cluster_error says why */

@@ -272,6 +272,7 @@ static void publish_services(struct srv_server *server)
     services->logs = &server->logs;
     services->starved = &server->starved;
     services->awaits = &server->awaits;
+    services->precede = srv_request_wakes;
 }
 
 static bool create_http(struct srv_server *server)
@@ -295,6 +296,7 @@ static bool create_http(struct srv_server *server)
                                    .check_host = config->token_file == NULL,
                                    .admit = admit,
                                    .find_epoch = srv_epoch_find,
+                                   .precede = srv_request_wakes,
                                    .holds = holds};
     return srv_http_create(&http, &server->http);
 }
@@ -417,6 +419,7 @@ static bool open_cluster(struct srv_server *server, char *error, size_t error_si
     const srv_cluster_options options = {.config = config,
                                          .loop = server->loop,
                                          .writer = &server->writer,
+                                         .awaits = &server->awaits,
                                          .log = &server->log,
                                          .ready = on_followed,
                                          .failed = on_data_failed,

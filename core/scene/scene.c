@@ -113,6 +113,8 @@ struct obb_scene *obb_scene_detach(struct obb_scene *scene)
     return scene->first_view == NULL ? scene : NULL;
 }
 
+bool obb_scene_viewed(const struct obb_scene *scene) { return scene->first_view != NULL; }
+
 obb_str obb_scene_name(const struct obb_scene *scene)
 {
     return (obb_str){.bytes = scene->name, .length = scene->name_length};

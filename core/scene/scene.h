@@ -53,6 +53,9 @@ void obb_scene_destroy(struct obb_scene *scene); /* no view may be open; NULL is
 
 obb_str obb_scene_name(const struct obb_scene *scene); /* lives as long as the scene */
 
+/* Returns whether a view of the scene is open. The writer's. */
+bool obb_scene_viewed(const struct obb_scene *scene);
+
 /* Returns the scene's epoch, which it was added to its store with: a number that tells this making
  * of the scene from every other one. 0 if the scene was never in a store. Any thread. */
 uint64_t obb_scene_epoch(const struct obb_scene *scene);

@@ -96,6 +96,14 @@
       "Marks that were read of a log of many daemons, for reads that are fresh.")            \
     X(journal_awaiting, gauge, "obbd_journal_awaiting", 1,                                   \
       "Requests that wait for a revision, or for a mark, of a log of many daemons.")         \
+    X(journal_asleep, gauge, "obbd_scenes_asleep", 1,                                        \
+      "Scenes of a log of many daemons that are not held here.")                             \
+    X(journal_wakes, counter, "obbd_scene_wakes_total", 1,                                   \
+      "Scenes that were made from the log because somebody asked for them.")                 \
+    X(journal_sleeps, counter, "obbd_scene_sleeps_total", 1,                                 \
+      "Scenes that were given up because nobody asked for them, or made elsewhere.")         \
+    X(journal_wake_failures, counter, "obbd_scene_wake_failures_total", 1,                   \
+      "Tries to make a scene from the log that failed.")                                     \
     X(journal_broken, gauge, "obbd_journal_broken", 1,                                       \
       "1 while nothing can be written, because the disk is full or has failed.")
 

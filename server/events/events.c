@@ -59,9 +59,16 @@ static void on_remove(void *context, const srv_op *op, struct obb_scene *scene)
     srv_channels_remove(&events->channels, scene);
 }
 
+static bool holds(void *context, const struct obb_scene *scene)
+{
+    const struct srv_events *events = context;
+    return srv_channel_find(&events->channels, scene) != NULL;
+}
+
 srv_write_listener srv_events_listener(struct srv_events *events)
 {
-    return (srv_write_listener){.on_commit = on_commit, .on_remove = on_remove, .context = events};
+    return (srv_write_listener){
+        .on_commit = on_commit, .on_remove = on_remove, .holds = holds, .context = events};
 }
 
 void srv_events_follow(struct srv_events *events, struct srv_request *request,

@@ -91,10 +91,16 @@ static void on_remove(void *context, const srv_op *op, struct obb_scene *scene)
         drop_ring(r, place);
 }
 
+/* What was recorded is in no journal. */
+static bool holds(void *context, const struct obb_scene *scene)
+{
+    return *ring_place(context, scene) != NULL;
+}
+
 srv_write_listener srv_recorder_listener(struct srv_recorder *recorder)
 {
     return (srv_write_listener){
-        .on_commit = on_commit, .on_remove = on_remove, .context = recorder};
+        .on_commit = on_commit, .on_remove = on_remove, .holds = holds, .context = recorder};
 }
 
 /* ---- Recordings ------------------------------------------------------------------------------ */

@@ -133,7 +133,9 @@ static void handle(struct srv_exchange *x)
     }
     request->body.bytes = x->body;
     request->body.length = x->body_length;
-    request->route->handler(request);
+    const srv_http_options *options = x->all->options;
+    if (options->precede == NULL || !options->precede(request))
+        request->route->handler(request);
     if (x->response != NULL)
         return;
     x->cost = SRV_ON_POOL;

@@ -33,6 +33,10 @@ typedef struct srv_http_options {
      * problem is sent to a request that was admitted and has no epoch yet. May be NULL. */
     void (*find_epoch)(struct srv_request *request);
 
+    /* Called before the handler. Returns true if the request was answered, or waits: its handler is
+     * called later. May be NULL. */
+    bool (*precede)(struct srv_request *request);
+
     /* Returns whether a request that was admitted would be admitted by its token now. May be
      * NULL. */
     bool (*holds)(struct srv_request *request);

@@ -96,6 +96,9 @@ struct srv_journal_figures {
      * differed from what the log says; the latter alone; snapshots that could not be loaded; purges
      * of messages. */
     _Atomic uint64_t loads, differed, passed_over, purges;
+    /* Likewise: scenes that sleep now; how often one was woken, was put to sleep, or could not be
+     * woken. */
+    _Atomic uint64_t asleep, wakes, sleeps, wake_failures;
     _Atomic uint64_t marks; /* likewise: of this process, that were read */
 };
 

@@ -18,6 +18,31 @@ wire_record_id srv_journal_newest(struct srv_journal *j, obb_str name)
     return j->calls->newest(j, name);
 }
 
+bool srv_journal_asleep(const struct srv_journal *j, obb_str name, srv_asleep *out)
+{
+    return j->calls->asleep != NULL && j->calls->asleep(j, name, out);
+}
+
+bool srv_journal_next_asleep(const struct srv_journal *j, obb_str after, srv_asleep *out)
+{
+    return j->calls->next_asleep != NULL && j->calls->next_asleep(j, after, out);
+}
+
+bool srv_journal_wake(struct srv_journal *j, obb_str name, struct srv_wake_wait *wait)
+{
+    return j->calls->wake != NULL && j->calls->wake(j, name, wait);
+}
+
+void srv_wake_wait_leave(struct srv_wake_wait *wait)
+{
+    struct srv_wake_waits *in = wait->in;
+    if (in == NULL)
+        return;
+    *(wait->previous != NULL ? &wait->previous->next : &in->first) = wait->next;
+    *(wait->next != NULL ? &wait->next->previous : &in->last) = wait->previous;
+    wait->in = NULL;
+}
+
 uint64_t srv_journal_seen(const struct srv_journal *j)
 {
     return atomic_load_explicit(&j->seen, memory_order_relaxed);

@@ -17,6 +17,31 @@
 
 struct srv_journal;
 
+/* A scene of a log of many processes that is there, and that this process does not hold: it only
+ * knows what the records about it say. */
+typedef struct srv_asleep {
+    obb_str name; /* the journal's, until the next call that may wake or end a scene */
+    uint64_t epoch, revision;
+    bool knows_boxes; /* false: an older obbd wrote its newest record, */
+    uint64_t boxes;   /* which does not say how many there are */
+} srv_asleep;
+
+struct srv_wake_waits {
+    struct srv_wake_wait *first, *last;
+};
+
+/* Somebody who waits until a scene does not sleep any more. In the owner's memory, zeroed except
+ * for the first group, until `done`, or until it is taken out. */
+struct srv_wake_wait {
+    /* good: the scene is held here, or there is none any more: look it up. Otherwise it cannot be
+     * had at this moment. Called once. */
+    void (*done)(struct srv_wake_wait *wait, bool good);
+
+    struct srv_wake_waits *in; /* NULL: it does not wait */
+    struct srv_wake_wait *previous, *next;
+    bool good;
+};
+
 /* Writes what waits, and frees the journal. No callback is called any more: no entry may be
  * unsettled. Accepts NULL. */
 void srv_journal_destroy(struct srv_journal *journal);
@@ -43,6 +68,22 @@ uint64_t srv_journal_number(struct srv_journal *journal);
 /* Returns the record that the making of a scene has to follow: the newest record of a name that no
  * scene has. Zeroes: there is none, or nobody else writes to the log. */
 wire_record_id srv_journal_newest(struct srv_journal *journal, obb_str name);
+
+/* Returns whether a scene of this name sleeps, or is being woken, and writes what is known of it;
+ * `out` may be NULL. O(1). */
+bool srv_journal_asleep(const struct srv_journal *journal, obb_str name, srv_asleep *out);
+
+/* Writes the first scene that sleeps behind this name, in the order of bytes. Returns false if
+ * there is none. O(log scenes that sleep). */
+bool srv_journal_next_asleep(const struct srv_journal *journal, obb_str after, srv_asleep *out);
+
+/* Wakes a scene that sleeps: it is made from the log, in the state that the log says. Calls
+ * wait->done later, never within this call. The owner may take `wait` out before
+ * (srv_wake_wait_leave). Returns false if the log cannot be reached. */
+bool srv_journal_wake(struct srv_journal *journal, obb_str name, struct srv_wake_wait *wait);
+
+/* Takes it out of whatever it waits in, if it waits. */
+void srv_wake_wait_leave(struct srv_wake_wait *wait);
 
 /* Returns the place up to which the log of many processes was read; 0: nobody else writes to the
  * log. Any thread. */

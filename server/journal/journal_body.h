@@ -12,6 +12,10 @@ struct srv_journal_calls {
     srv_journal_status (*state)(struct srv_journal *journal);
     size_t (*waiting)(struct srv_journal *journal);
     wire_record_id (*newest)(struct srv_journal *journal, obb_str name);
+    /* NULL: no scene sleeps. */
+    bool (*asleep)(const struct srv_journal *journal, obb_str name, srv_asleep *out);
+    bool (*next_asleep)(const struct srv_journal *journal, obb_str after, srv_asleep *out);
+    bool (*wake)(struct srv_journal *journal, obb_str name, struct srv_wake_wait *wait);
     void (*destroy)(struct srv_journal *journal);
 };
 

@@ -27,20 +27,21 @@ static const char stream_name[] = "OBBD", subjects[] = "obbd.commit.*", prefix[]
 /* Something for the loop. */
 struct arrival {
     struct arrival *next;
-    enum { APPENDED, GOT, DELIVERED, CAUGHT_UP } kind;
-    uint64_t tag;  /* of APPENDED and GOT; of DELIVERED: its place in the log */
+    enum { APPENDED, GOT, READ, DELIVERED, CAUGHT_UP } kind;
+    uint64_t tag;  /* of APPENDED, GOT and READ; of DELIVERED: its place in the log */
+    uint64_t seq;  /* of READ: its place in the log */
     uint64_t left; /* of DELIVERED: messages behind it */
     bool known;
     srv_stream_found found;
-    natsMsg *message; /* owned; of DELIVERED and GOT */
+    natsMsg *message; /* owned; of DELIVERED, GOT and READ */
 };
 
-/* Pieces to get or to remove, or messages of the log to remove. */
+/* Pieces to get or to remove, or messages of the log to read beside it or to remove. */
 struct errand {
     struct errand *next;
     uint64_t tag;
-    enum { GET, DROP, PURGE } kind;
-    uint64_t seq; /* of PURGE: the first message that stays */
+    enum { GET, DROP, PURGE, ASIDE, END_ASIDE } kind;
+    uint64_t seq; /* of PURGE: the first message that stays; of ASIDE: the first that is read */
     char subject[sizeof prefix + TOKEN];
 };
 
@@ -49,6 +50,15 @@ struct reading {
     struct reading *next;
     struct nats *nats;
     uint64_t number;
+};
+
+/* Messages of one scene that are read beside the log. */
+struct aside {
+    struct aside *previous, *next;
+    struct nats *nats;
+    uint64_t tag;
+    bool is_over; /* under the lock: none is taken any more */
+    natsSubscription *subscription;
 };
 
 /* A message to send. */
@@ -80,6 +90,7 @@ struct nats {
     bool stop;
     struct reading *readings; /* owned: all, because callbacks may still be under way */
     uint64_t reading;         /* the number of the one whose messages are taken */
+    struct aside *asides;     /* owned; until the library has called their callbacks last */
     bool is_rewound;          /* the log is to be asked for anew */
     uint64_t read;            /* the last message that was taken over */
     uint64_t read_all;        /* the last one of the log at the beginning; 0: nobody knows yet */
@@ -171,8 +182,7 @@ static bool hand_over(struct nats *s, struct arrival arrival)
     *a = arrival;
     a->next = NULL;
     obb_budget_charge(s->options.budget, sizeof *a + bytes_of(s, a));
-    struct arrival ***last =
-        a->kind == APPENDED || a->kind == GOT ? &s->last_answer : &s->last_arrival;
+    struct arrival ***last = a->kind < DELIVERED ? &s->last_answer : &s->last_arrival;
     **last = a;
     *last = &a->next;
     srv_bell_ring(s->bell);
@@ -211,6 +221,10 @@ static void tell(struct nats *s, const struct arrival *a)
         const char *bytes = a->message != NULL ? s->n.natsMsg_GetData(a->message) : "";
         s->calls.got(s->calls.context, a->tag, a->found,
                      (obb_str){.bytes = bytes, .length = bytes_of(s, a)});
+    } else if (a->kind == READ) {
+        s->calls.read(
+            s->calls.context, a->tag, a->seq,
+            (obb_str){.bytes = s->n.natsMsg_GetData(a->message), .length = bytes_of(s, a)});
     } else if (a->kind == CAUGHT_UP) {
         s->calls.caught_up(s->calls.context);
     } else {
@@ -334,6 +348,43 @@ static void on_message(natsConnection *connection, natsSubscription *subscriptio
     (void)pthread_mutex_unlock(&s->lock);
     if (!taken)
         s->n.natsMsg_Destroy(message);
+}
+
+/* A message that is read beside the log. */
+static void on_aside(natsConnection *connection, natsSubscription *subscription, natsMsg *message,
+                     void *context)
+{
+    const struct aside *side = context;
+    struct nats *s = side->nats;
+    jsMsgMetaData *about = NULL;
+    (void)connection;
+    (void)subscription;
+    bool taken = false;
+    if (s->n.natsMsg_GetMetaData(&about, message) == NATS_OK) {
+        const uint64_t seq = about->Sequence.Stream;
+        s->n.jsMsgMetaData_Destroy(about);
+        (void)pthread_mutex_lock(&s->lock);
+        /* without memory it is asked for again */
+        taken = !side->is_over && !s->stop &&
+                hand_over(s, (struct arrival){
+                                 .kind = READ, .tag = side->tag, .seq = seq, .message = message});
+        (void)pthread_mutex_unlock(&s->lock);
+    }
+    if (!taken)
+        s->n.natsMsg_Destroy(message);
+}
+
+/* No callback of it is under way any more. */
+static void on_aside_over(void *context)
+{
+    struct aside *side = context;
+    struct nats *s = side->nats;
+    (void)pthread_mutex_lock(&s->lock);
+    *(side->previous != NULL ? &side->previous->next : &s->asides) = side->next;
+    if (side->next != NULL)
+        side->next->previous = side->previous;
+    (void)pthread_mutex_unlock(&s->lock);
+    obb_free(side);
 }
 
 /* ---- The keeper ------------------------------------------------------------------------------ */
@@ -615,6 +666,55 @@ static struct arrival run_purge(struct nats *s, const struct errand *e)
     return (struct arrival){.kind = APPENDED, .tag = e->tag, .known = status == NATS_OK};
 }
 
+/* Asks for messages of one scene. If that fails, they are asked for again by whoever waits. */
+static void run_aside(struct nats *s, const struct errand *e)
+{
+    jsSubOptions options;
+    jsErrCode code = (jsErrCode)0;
+    struct aside *side = obb_calloc(1, sizeof *side);
+    if (side == NULL)
+        return;
+    side->nats = s;
+    side->tag = e->tag;
+    (void)s->n.jsSubOptions_Init(&options);
+    options.Ordered = true;
+    options.Config.Heartbeat = HEARTBEAT_MS * INT64_C(1000000);
+    options.Config.DeliverPolicy = js_DeliverByStartSequence;
+    options.Config.OptStartSeq = e->seq;
+    if (s->n.js_Subscribe(&side->subscription, s->js, e->subject, on_aside, side, NULL, &options,
+                          &code) != NATS_OK) {
+        obb_free(side);
+        return;
+    }
+    (void)s->n.natsSubscription_SetPendingLimits(side->subscription, -1, -1);
+    (void)pthread_mutex_lock(&s->lock);
+    side->next = s->asides;
+    if (side->next != NULL)
+        side->next->previous = side;
+    s->asides = side;
+    (void)pthread_mutex_unlock(&s->lock);
+}
+
+/* Ends what is read beside the log with this tag, or, for 0, with any. Returns false if there is
+ * nothing. */
+static bool end_aside(struct nats *s, uint64_t tag)
+{
+    (void)pthread_mutex_lock(&s->lock);
+    struct aside *side = s->asides;
+    while (side != NULL && (side->is_over || (tag != 0 && side->tag != tag)))
+        side = side->next;
+    natsSubscription *subscription = side != NULL ? side->subscription : NULL;
+    if (side != NULL)
+        side->is_over = true;
+    (void)pthread_mutex_unlock(&s->lock);
+    if (side == NULL)
+        return false;
+    /* if it cannot be set, the memory goes at the end */
+    (void)s->n.natsSubscription_SetOnCompleteCB(subscription, on_aside_over, side);
+    s->n.natsSubscription_Destroy(subscription);
+    return true;
+}
+
 static void *run_errands(void *context)
 {
     struct nats *s = context;
@@ -629,6 +729,15 @@ static void *run_errands(void *context)
         if (e->next == NULL)
             s->last_errand = &s->first_errand;
         (void)pthread_mutex_unlock(&s->lock);
+        if (e->kind == ASIDE || e->kind == END_ASIDE) {
+            if (e->kind == ASIDE)
+                run_aside(s, e);
+            else
+                (void)end_aside(s, e->tag);
+            obb_budget_free(e);
+            (void)pthread_mutex_lock(&s->lock);
+            continue;
+        }
         const struct arrival answer = e->kind == GET    ? run_get(s, e)
                                       : e->kind == DROP ? run_drop(s, e)
                                                         : run_purge(s, e);
@@ -762,6 +871,31 @@ static bool purge(struct srv_stream *stream, obb_str name, uint64_t seq, uint64_
     return true;
 }
 
+static bool read_aside(struct srv_stream *stream, obb_str name, uint64_t seq, uint64_t tag)
+{
+    struct nats *s = self(stream);
+    struct errand *e = create_errand(s, tag);
+    if (e == NULL)
+        return false;
+    memcpy(e->subject, prefix, sizeof prefix);
+    write_token(name, e->subject + strlen(prefix));
+    e->kind = ASIDE;
+    e->seq = seq;
+    send_on_errand(s, e);
+    return true;
+}
+
+static void unread_aside(struct srv_stream *stream, uint64_t tag)
+{
+    struct nats *s = self(stream);
+    struct errand *e = obb_budget_calloc(s->options.budget, 1, sizeof *e);
+    if (e == NULL) /* it goes at the end: what it delivers is passed by */
+        return;
+    e->tag = tag;
+    e->kind = END_ASIDE;
+    send_on_errand(s, e);
+}
+
 static void rewind_log(struct srv_stream *stream, uint64_t seq)
 {
     struct nats *s = self(stream);
@@ -818,6 +952,8 @@ static void close_stream(struct srv_stream *stream)
         (void)pthread_join(s->sender, NULL);
         (void)pthread_join(s->runner, NULL);
     }
+    while (end_aside(s, 0))
+        ;
     s->n.natsSubscription_Destroy(s->follow);
     s->n.natsSubscription_Destroy(s->acks);
     s->n.jsCtx_Destroy(s->js);
@@ -826,6 +962,10 @@ static void close_stream(struct srv_stream *stream)
     for (struct arrival *a = take(s, true); a != NULL; a = take(s, true)) /* none comes any more */
         free_arrival(s, a);
     (void)s->n.nats_CloseAndWait(0); /* no callback is under way any more */
+    for (struct aside *side = s->asides, *next; side != NULL; side = next) {
+        next = side->next;
+        obb_free(side);
+    }
     for (struct departure *d = s->first_departure, *next; d != NULL; d = next) {
         next = d->next;
         obb_budget_free(d);
@@ -914,6 +1054,8 @@ bool srv_nats_open(const srv_nats_options *options, struct srv_stream **out, cha
                                     .drop = drop,
                                     .purge = purge,
                                     .rewind = rewind_log,
+                                    .read = read_aside,
+                                    .unread = unread_aside,
                                     .resume = resume,
                                     .connected = connected,
                                     .close = close_stream};

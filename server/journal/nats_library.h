@@ -40,6 +40,7 @@
     X(natsOptions_SetUserCredentialsFromFiles) \
     X(natsStatus_GetText)                      \
     X(natsSubscription_Destroy)                \
+    X(natsSubscription_SetOnCompleteCB)        \
     X(natsSubscription_SetPendingLimits)       \
     X(jsCtx_Destroy)                           \
     X(jsDirectGetMsgOptions_Init)              \

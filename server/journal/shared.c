@@ -5,6 +5,7 @@
 #include "server/journal/pieces.h"
 #include "server/journal/purges.h"
 #include "server/journal/slices.h"
+#include "server/journal/waking.h"
 
 #include <assert.h>
 #include <stddef.h>
@@ -24,6 +25,9 @@ enum {
     HURRY_MS = 2000, /* at the end of the service */
     TURN_US = 500,   /* for which the loop judges and applies at a stretch */
     PATIENT_LOOKS = PARTS_PATIENCES * LOOKS,
+    WAKES = 4,             /* scenes that are got at a time */
+    WAKE_TRIES = 5,        /* before those who wait are told that it cannot be done */
+    AWAY_PATIENCES = 2,    /* likewise, while the log cannot be reached */
     INBOX_BYTES = 16 << 20 /* of messages that wait to be judged: then no more are taken */
 };
 
@@ -53,6 +57,21 @@ struct offer {
     uint64_t place;           /* of that one */
     uint64_t seq;             /* of the message */
     obb_str record;
+};
+
+/* From where on the log is read to make the scene that is there. */
+struct source {
+    uint64_t from;           /* the place of the first message; 0: nobody knows */
+    struct srv_chain before; /* the chain before the first record that counts from there on */
+    wire_record_id set;      /* the pieces of the snapshot that holds what was before; or zeroes */
+    struct wire_buf record;  /* likewise: the record that says so; counts against the budget */
+};
+
+/* A scene that is being woken. */
+struct waking {
+    struct srv_waking get; /* first */
+    struct srv_strand *strand;
+    struct wire_buf record; /* of the source, as it was then; counts against the budget */
 };
 
 /* All about one name. */
@@ -102,6 +121,20 @@ struct srv_strand {
     bool is_waiting; /* in the list of those with pending entries */
 
     struct srv_mark_waits marked; /* whose mark is read, but not all that comes before it applied */
+
+    /* Sleeping: the scene is there, and is not held here. Its records are judged, and not applied. */
+    bool sleeps;
+    struct source source;
+    /* What its newest record says. */
+    uint64_t epoch, revision, boxes;
+    bool knows_boxes;
+    struct srv_wake_waits wakers; /* if there are some, it is in the list of those: */
+    struct srv_strand *next_wanted;
+    bool is_wanted;
+    struct waking *waking;       /* owned; or NULL */
+    bool is_given;               /* what was got is being loaded: as `applies` */
+    size_t tries;                /* that failed */
+    uint64_t wanted_ms, wake_ms; /* since when the log is away, and it is wanted; no try before */
 };
 
 struct entries {
@@ -142,7 +175,13 @@ struct shared {
     size_t held;       /* those of strands that wait for a snapshot: they do not fill the inbox */
     bool rereads;      /* some strand does */
     double turn_end;   /* nothing more is judged in this turn of the loop */
-    bool read_all;     /* everything was delivered that was in the log at the beginning */
+    struct srv_strand **asleep; /* owned; by name */
+    size_t asleep_count, asleep_room;
+    struct srv_strand *wanted, *last_wanted; /* somebody waits for them to be woken */
+    size_t waking_count;
+    uint64_t wake_tag;
+    struct srv_wake_waits woken; /* are told in the next turn of the loop */
+    bool read_all;               /* everything was delivered that was in the log at the beginning */
     bool told, is_lost;
 };
 
@@ -266,8 +305,28 @@ static void end_flight(struct shared *j, struct srv_strand *s)
     s->flight = 0;
 }
 
+static void drop_source(struct shared *j, struct srv_strand *s)
+{
+    drop_bytes(j, &s->source.record);
+    s->source = (struct source){.from = 0};
+}
+
+static void end_waking(struct shared *j, struct srv_strand *s)
+{
+    struct waking *w = s->waking;
+    if (w == NULL)
+        return;
+    s->waking = NULL;
+    j->waking_count--;
+    srv_waking_end(&w->get);
+    drop_bytes(j, &w->record);
+    charged_free(j, w, sizeof *w);
+}
+
 static void free_strand(struct shared *j, struct srv_strand *s)
 {
+    end_waking(j, s);
+    drop_source(j, s);
     for (struct message *m = s->first, *next; m != NULL; m = next) {
         next = m->next;
         free_message(j, m);
@@ -611,6 +670,8 @@ void srv_shared_mark(struct srv_journal *journal, struct srv_mark_wait *wait)
 
 /* ---- Looking --------------------------------------------------------------------------------- */
 
+static void look_at_wakes(struct shared *j, uint64_t now);
+
 /* Sends again whatever makes no progress, and gives up what waits too long at the end. */
 static void on_timer(void *context)
 {
@@ -632,6 +693,7 @@ static void on_timer(void *context)
     srv_pieces_look(&j->pieces, now);
     srv_purges_look(&j->purges, now);
     srv_marks_look(&j->marks, now);
+    look_at_wakes(j, now);
     release_all_marked(j);
     if (j->hurry_ms != 0 && now >= j->hurry_ms)
         srv_pieces_give_up(&j->pieces);
@@ -659,62 +721,30 @@ static void look_if_caught_up(struct shared *j)
     j->options.caught_up(j->options.context);
 }
 
-/* Puts a slice to those before it, of which the last one must not stand too far behind. Returns
- * false without memory. *out_whole: it was the last one, and all are there: s->applied then holds
- * the record. */
-static bool assemble(struct shared *j, struct srv_strand *s, const wire_slice *slice, uint64_t seq,
-                     bool *out_whole)
-{
-    struct wire_buf record = {0};
-    uint64_t from;
-    if (seq > SRV_CHAIN_WINDOW)
-        srv_slices_drop(&s->slices, seq - SRV_CHAIN_WINDOW);
-    if (!srv_slices_add(&s->slices, slice, seq, out_whole, &record, &from))
-        return false;
-    if (!*out_whole)
-        return true;
-    drop_bytes(j, &s->applied);
-    s->applied = record;
-    return true;
-}
-
-/* Reads what the rule needs of a whole record. Returns false if the bytes are damaged. */
+/* Reads a whole record, as far as the rule needs it. Returns false if the bytes are damaged. */
 static bool read_link(obb_str bytes, srv_link *out)
 {
     wire_record record;
     if (wire_record_head(bytes, &record) != OBB_OK)
         return false;
-    *out = (srv_link){.kind = record.kind,
-                      .id = record.id,
-                      .base = record.base,
-                      .seen = record.seen,
-                      .in_parts = record.in_parts};
+    *out = srv_link_of(&record);
     return true;
 }
 
-/* Reads what the rule needs of a record, or of the last slice of one. *out_whole: there is a record
- * to judge; *bytes are those of it if it had slices. Returns false if the bytes are damaged, or
- * without memory. */
-static bool read_next(struct shared *j, struct srv_strand *s, obb_str *bytes, srv_link *out,
-                      bool *out_whole)
+/* Reads the head of a record, or of the last slice of one. *out_whole: there is a record to judge,
+ * whose bytes are *bytes: if it had slices, those of s->applied. Returns false if the bytes are
+ * damaged, or without memory. */
+static bool read_next(struct shared *j, struct srv_strand *s, obb_str *bytes, wire_record *out,
+                      bool *out_whole, uint64_t *out_from)
 {
-    const uint64_t seq = s->first->seq;
-    wire_slice slice;
-    *out_whole = !wire_slice_is(*bytes);
-    if (*out_whole)
-        return read_link(*bytes, out);
-    if (wire_slice_read(*bytes, &slice) != OBB_OK)
-        return false;
-    /* whether it comes too late is seen when it is whole */
-    *out = (srv_link){.kind = slice.kind, .id = slice.id, .base = slice.base, .seen = seq};
-    if (!srv_chain_counts(&s->chain, out, seq))
-        return true;
-    if (!assemble(j, s, &slice, seq, out_whole))
-        return false;
-    if (!*out_whole)
-        return true;
-    *bytes = (obb_str){.bytes = s->applied.bytes, .length = s->applied.length};
-    return read_link(*bytes, out);
+    struct wire_buf record = {0};
+    const bool good = srv_slices_read(&s->slices, &s->chain, s->first->seq, bytes, out, out_whole,
+                                      &record, out_from);
+    if (record.bytes == NULL)
+        return good;
+    drop_bytes(j, &s->applied);
+    s->applied = record;
+    return good;
 }
 
 /* Notes pieces that are needed until the messages before a larger place are purged. Without memory
@@ -729,6 +759,67 @@ static void note_named(struct shared *j, struct srv_strand *s, wire_record_id se
         return;
     *n = (struct named){.next = s->named, .set = set, .place = place};
     s->named = n;
+}
+
+/* Returns where the first name behind this one stands among those of scenes that sleep. */
+static size_t asleep_behind(const struct shared *j, obb_str name)
+{
+    size_t low = 0, high = j->asleep_count;
+    while (low < high) {
+        const size_t middle = low + (high - low) / 2;
+        if (obb_str_compare(name_of(j->asleep[middle]), name) <= 0)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+/* Returns whether a scene need not be held here that another process has made. */
+static bool may_sleep(const struct shared *j, const struct srv_strand *s)
+{
+    return j->options.may_sleep != NULL && j->options.may_sleep(j->options.context, name_of(s));
+}
+
+/* The scene is there, and is not held here. Returns false without memory. O(scenes that sleep). */
+static bool fall_asleep(struct shared *j, struct srv_strand *s)
+{
+    if (j->asleep_count == j->asleep_room) {
+        const size_t room = j->asleep_room == 0 ? 64 : 2 * j->asleep_room;
+        struct srv_strand **more = obb_realloc((void *)j->asleep, room, sizeof *more);
+        if (more == NULL)
+            return false;
+        obb_budget_charge(j->options.budget, (room - j->asleep_room) * sizeof *more);
+        j->asleep = more;
+        j->asleep_room = room;
+    }
+    const size_t place = asleep_behind(j, name_of(s));
+    memmove((void *)(j->asleep + place + 1), (void *)(j->asleep + place),
+            (j->asleep_count - place) * sizeof(struct srv_strand *));
+    j->asleep[place] = s;
+    j->asleep_count++;
+    s->sleeps = true;
+    add_to(&j->journal.figures.sleeps, j->told);
+    atomic_store(&j->journal.figures.asleep, j->asleep_count);
+    return true;
+}
+
+static void tell_asleep(const struct srv_strand *s, srv_asleep *out)
+{
+    *out = (srv_asleep){.name = name_of(s),
+                        .epoch = s->epoch,
+                        .revision = s->revision,
+                        .knows_boxes = s->knows_boxes,
+                        .boxes = s->boxes};
+}
+
+static void add_waker(struct srv_wake_waits *waits, struct srv_wake_wait *wait)
+{
+    wait->in = waits;
+    wait->next = NULL;
+    wait->previous = waits->last;
+    *(waits->last != NULL ? &waits->last->next : &waits->first) = wait;
+    waits->last = wait;
 }
 
 /* Takes back all entries of a strand that wait. If a foreign record came first, it is applied
@@ -827,10 +918,63 @@ static bool is_blank(const struct srv_strand *s)
 static uint64_t first_lacked(const struct srv_strand *s) { return s->place + !s->lacks_parts; }
 
 static void on_snapshot(struct srv_fetch *fetch, bool found);
+static void go_on(struct shared *j, struct srv_strand *s);
+
+/* Lets the scene be made from a snapshot, and from what comes behind it. */
+static void note_source(struct shared *j, struct srv_strand *s, const struct offer *offer)
+{
+    struct wire_buf record = {0};
+    wire_buf_append(&record, offer->record.bytes, offer->record.length);
+    if (record.failed) { /* what was known goes on */
+        wire_buf_fini(&record);
+        return;
+    }
+    obb_budget_charge(j->options.budget, record.capacity);
+    drop_source(j, s);
+    s->source = (struct source){.from = offer->place,
+                                .before = {.newest = offer->base, .is_there = true},
+                                .set = offer->set,
+                                .record = record};
+}
+
+/* Notes what the newest record says, or the word about a snapshot of it. */
+static void note_facts(struct srv_strand *s, const wire_record *head)
+{
+    s->epoch = head->epoch;
+    s->revision = head->effects.moment.revision;
+    s->knows_boxes = head->has_boxes;
+    s->boxes = head->boxes;
+}
+
+/* The scene sleeps: a snapshot is not loaded, only the chain goes on behind it. */
+static void pass_on(struct shared *j, struct srv_strand *s, const struct offer *offer)
+{
+    wire_record head;
+    const struct offer loaded = *offer;
+    end_waking(j, s);
+    s->has_offer = false;
+    s->chain.newest = loaded.base;
+    s->chain.is_there = true;
+    s->chain.ended = 0;
+    s->source.from = 0; /* it lies before what is lacking */
+    note_source(j, s, &loaded);
+    if (wire_record_head(loaded.record, &head) == OBB_OK)
+        note_facts(s, &head);
+    s->loaded = loaded;
+    s->loaded.record = (obb_str){.length = 0}; /* its message may go */
+    s->applies = true;
+    supersede(j, s, true);
+    s->applies = false;
+    go_on(j, s);
+}
 
 /* Gets a snapshot, and loads it. */
 static void load(struct shared *j, struct srv_strand *s, const struct offer *offer)
 {
+    if (s->sleeps || (!s->chain.is_there && may_sleep(j, s) && fall_asleep(j, s))) {
+        pass_on(j, s, offer);
+        return;
+    }
     s->has_offer = false;
     s->applies = s->loads = true;
     s->loaded = *offer;
@@ -968,18 +1112,19 @@ static bool clear_doubt(struct shared *j, struct srv_strand *s)
 {
     struct message *first = s->first;
     const uint64_t place = first->seq;
-    const bool lacks = has_tried(s);
-    s->doubts = true;
+    const bool lacks = has_tried(s), was_told = first->is_told;
+    const bool is_news = !was_told && !s->sleeps && (j->told || !is_blank(s));
+    s->doubts = first->is_told = true; /* the message may go */
     for (struct message *m = first; m != NULL && j->looks >= s->patient_until; m = m->next)
         m->is_tried = false;
     if (seek_snapshot(j, s, place)) {
-        if (!first->is_told && (j->told || !is_blank(s))) {
+        if (is_news && !s->sleeps) {
             add_to(&j->journal.figures.differed, 1);
             warn(j, s, true, "messages were purged that were not read here");
         }
-        first->is_told = true;
         return true;
     }
+    first->is_told = was_told;
     s->doubts = j->gap != 0 || lacks;
     set_holds(j, s, s->doubts);
     first->is_after_gap = s->doubts;
@@ -1082,7 +1227,7 @@ static void end_rereads(struct shared *j)
 static void go_on(struct shared *j, struct srv_strand *s)
 {
     const struct offer loaded = s->loaded;
-    add_to(&j->journal.figures.loads, 1);
+    add_to(&j->journal.figures.loads, !s->sleeps);
     j->lacking -= s->lacks_parts;
     s->loads = s->lacks_parts = s->is_replaced = false;
     s->has_tried = s->doubts = false;
@@ -1108,7 +1253,7 @@ static void meet_snapshot(struct shared *j, struct srv_strand *s, obb_str one)
     if (offer.place >= first_lacked(s)) {
         if (is_blank(s) && j->told && offer.seq > offer.place + SRV_CHAIN_WINDOW)
             return; /* the scene may have ended long ago */
-        if (!is_blank(s)) {
+        if (!is_blank(s) && !s->sleeps) {
             add_to(&j->journal.figures.differed, 1);
             warn(j, s, true, "messages were purged that were not read here");
         }
@@ -1116,12 +1261,229 @@ static void meet_snapshot(struct shared *j, struct srv_strand *s, obb_str one)
         return;
     }
     note_named(j, s, offer.set, offer.place);
+    if (s->chain.is_there && offer.place >= s->source.from)
+        note_source(j, s, &offer);
     if (record.id.writer == j->options.writer) {
         add_to(&j->journal.figures.snapshots, 1);
         (void)srv_purges_add(&j->purges, name_of(s), offer.place, now_ms(j) + j->options.keep_ms);
     } else if (s->chain.is_there && j->options.snapshot != NULL) {
         j->options.snapshot(j->options.context, name_of(s), &record);
     }
+}
+
+/* ---- Sleeping and waking --------------------------------------------------------------------- */
+
+/* Tells those who wait for a scene, in the next turn of the loop. */
+static void tell_wakers(struct shared *j, struct srv_strand *s, bool good)
+{
+    for (struct srv_wake_wait *wait; (wait = s->wakers.first) != NULL;) {
+        srv_wake_wait_leave(wait);
+        add_waker(&j->woken, wait);
+        wait->good = good;
+    }
+    if (s->is_wanted) {
+        struct srv_strand **place = &j->wanted, *before = NULL;
+        for (; *place != s; place = &(*place)->next_wanted)
+            before = *place;
+        *place = s->next_wanted;
+        if (j->last_wanted == s)
+            j->last_wanted = before;
+        s->is_wanted = false;
+    }
+    srv_bell_ring(j->bell);
+}
+
+/* The scene is held here, or is no more. */
+static void stop_sleeping(struct shared *j, struct srv_strand *s)
+{
+    const size_t place = asleep_behind(j, name_of(s)) - 1;
+    assert(s->sleeps && j->asleep[place] == s);
+    j->asleep_count--;
+    memmove((void *)(j->asleep + place), (void *)(j->asleep + place + 1),
+            (j->asleep_count - place) * sizeof(struct srv_strand *));
+    s->sleeps = false;
+    atomic_store(&j->journal.figures.asleep, j->asleep_count);
+    tell_wakers(j, s, true);
+}
+
+/* A scene was made. `from` is the place of the first message that speaks of that. */
+static void note_making(struct shared *j, struct srv_strand *s, const struct srv_chain *before,
+                        uint64_t from)
+{
+    drop_source(j, s);
+    s->source = (struct source){
+        .from = from,
+        .before = {.newest = before->newest, .is_there = before->is_there, .ended = before->ended}};
+}
+
+/* A foreign record counts, which is the newest one now. Returns false if it is to be applied. */
+static bool meet_asleep(struct shared *j, struct srv_strand *s, const srv_link *link, obb_str one)
+{
+    if (link->kind == WIRE_RECORD_MADE && !s->sleeps && may_sleep(j, s))
+        (void)fall_asleep(j, s);
+    if (!s->sleeps)
+        return false;
+    if (link->kind != WIRE_RECORD_COMMIT)
+        end_waking(j, s);
+    else if (s->waking != NULL)
+        srv_waking_add(&s->waking->get, s->first->seq, one, link->in_parts);
+    if (link->kind == WIRE_RECORD_GONE)
+        stop_sleeping(j, s);
+    drop_bytes(j, &s->applied);
+    add_to(&j->journal.figures.conflicts, s->chain.first != NULL);
+    s->applies = true;
+    supersede(j, s, false);
+    s->applies = false;
+    return true;
+}
+
+static void begin_wakes(struct shared *j);
+
+/* What was got is of no use. It is tried again a few times: a newer snapshot may have come. */
+static void fail_wake(struct shared *j, struct srv_strand *s, const char *why)
+{
+    end_waking(j, s);
+    add_to(&j->journal.figures.wake_failures, 1);
+    if (s->tries++ == 0)
+        warn(j, s, false, why);
+    s->wake_ms = now_ms(j) + rest_ms(j);
+    if (s->tries >= WAKE_TRIES)
+        tell_wakers(j, s, false);
+    begin_wakes(j);
+}
+
+/* Everything is got that the scene is made of: it is loaded. What counts meanwhile waits. */
+static void on_got_all(struct srv_waking *get, const char *why)
+{
+    struct waking *w = (struct waking *)get;
+    struct srv_strand *s = w->strand;
+    struct shared *j = s->journal;
+    size_t count = 0;
+    const srv_woken_record *records = why == NULL ? srv_waking_list(get, &count) : NULL;
+    if (records == NULL) {
+        fail_wake(j, s, why != NULL ? why : "there is not enough memory");
+        return;
+    }
+    const bool has_snapshot = wire_record_id_is(get->set);
+    srv_foreign foreign = {.name = name_of(s),
+                           .seq = s->place,
+                           .bytes = {w->record.bytes, w->record.length},
+                           .pieces = get->snapshot.pieces,
+                           .piece_count = get->snapshot.count,
+                           .is_snapshot = has_snapshot,
+                           .wakes = true,
+                           .newest = s->chain.newest,
+                           .from = get->from,
+                           .records = records,
+                           .record_count = count};
+    if (!has_snapshot) {
+        foreign.bytes = records->bytes;
+        foreign.pieces = records->pieces;
+        foreign.piece_count = records->piece_count;
+        foreign.records++;
+        foreign.record_count--;
+    }
+    s->applies = s->is_given = true;
+    j->options.foreign(j->options.context, &foreign);
+}
+
+static bool can_wake(struct shared *j, const struct srv_strand *s)
+{
+    return s->sleeps && s->waking == NULL && !s->applies && s->first == NULL && !s->holds &&
+           !s->doubts && !s->rereads && now_ms(j) >= s->wake_ms;
+}
+
+/* Returns false without memory, or if nobody knows from where on the scene is to be read. */
+static bool begin_waking(struct shared *j, struct srv_strand *s)
+{
+    const struct source *source = &s->source;
+    struct waking *w = source->from != 0 ? charged_calloc(j, sizeof *w) : NULL;
+    if (w == NULL)
+        return false;
+    wire_buf_append(&w->record, source->record.bytes, source->record.length);
+    obb_budget_charge(j->options.budget, w->record.capacity);
+    w->strand = s;
+    w->get = (struct srv_waking){.stream = j->options.stream,
+                                 .pieces = &j->pieces,
+                                 .budget = j->options.budget,
+                                 .patience_ms = j->options.patience_ms,
+                                 .name = name_of(s),
+                                 .chain = source->before,
+                                 .from = source->from,
+                                 .until = s->read,
+                                 .newest = s->chain.newest,
+                                 .set = source->set,
+                                 .tag = ++j->wake_tag,
+                                 .done = on_got_all};
+    s->waking = w;
+    j->waking_count++;
+    srv_waking_begin(&w->get, now_ms(j));
+    return true;
+}
+
+static void begin_wakes(struct shared *j)
+{
+    for (struct srv_strand *s = j->wanted, *next; s != NULL && j->waking_count < WAKES; s = next) {
+        next = s->next_wanted;
+        if (!can_wake(j, s) || begin_waking(j, s))
+            continue;
+        add_to(&j->journal.figures.wake_failures, 1);
+        tell_wakers(j, s, false);
+    }
+}
+
+/* Lets what is being got go on. While the log is away for long, nobody waits for it. */
+static void look_at_wakes(struct shared *j, uint64_t now)
+{
+    const bool away = !j->options.stream->connected(j->options.stream);
+    for (struct srv_strand *s = j->wanted, *next; s != NULL; s = next) {
+        next = s->next_wanted;
+        if (!away)
+            s->wanted_ms = now;
+        if (j->hurry_ms != 0 || now - s->wanted_ms >= AWAY_PATIENCES * j->options.patience_ms) {
+            tell_wakers(j, s, false);
+            if (!s->is_given)
+                end_waking(j, s);
+        }
+    }
+    for (struct srv_strand *s = j->wanted, *next; s != NULL; s = next) {
+        next = s->next_wanted;
+        if (s->waking != NULL)
+            srv_waking_look(&s->waking->get, now);
+    }
+    begin_wakes(j);
+}
+
+static void on_read(void *context, uint64_t tag, uint64_t seq, obb_str bytes)
+{
+    struct shared *j = context;
+    struct srv_strand *s = j->wanted;
+    while (s != NULL && (s->waking == NULL || s->waking->get.tag != tag))
+        s = s->next_wanted;
+    if (s != NULL && !j->is_lost)
+        srv_waking_read(&s->waking->get, seq, bytes, now_ms(j));
+}
+
+/* Calls those whose scenes are there. */
+static void call_woken(struct shared *j)
+{
+    const double end = srv_clock() + TURN_US * 1e-6;
+    for (struct srv_wake_wait *wait; (wait = j->woken.first) != NULL && srv_clock() < end;) {
+        srv_wake_wait_leave(wait);
+        wait->done(wait, wait->good);
+    }
+    if (j->woken.first != NULL)
+        srv_bell_ring(j->bell);
+}
+
+bool srv_shared_sleep(struct srv_journal *journal, obb_str name)
+{
+    struct shared *j = self(journal);
+    struct srv_strand *s = *place_of(j, name);
+    return s != NULL && j->told && !j->is_lost && s->chain.is_there && s->chain.first == NULL &&
+           !s->sleeps && s->first == NULL && s->source.from != 0 && s->flight == 0 && !s->applies &&
+           !s->holds && !s->doubts && !s->lacks_parts && !s->rereads && s->marked.first == NULL &&
+           j->options.stream->connected(j->options.stream) && fall_asleep(j, s);
 }
 
 /* ---- Judging --------------------------------------------------------------------------------- */
@@ -1131,11 +1493,12 @@ static void judge_one(struct shared *j, struct srv_strand *s)
 {
     struct message *m = s->first;
     obb_str rest = {m->bytes.bytes + m->judged, m->bytes.length - m->judged}, one;
-    srv_link link = {.kind = WIRE_RECORD_KINDS};
+    wire_record head = {.kind = WIRE_RECORD_KINDS};
     bool whole = true;
+    uint64_t from = m->seq;
     if (waits_for_snapshot(j, s))
         return;
-    if (!wire_record_next(&rest, &one) || !read_next(j, s, &one, &link, &whole)) {
+    if (!wire_record_next(&rest, &one) || !read_next(j, s, &one, &head, &whole, &from)) {
         lose(j, "a record of the log is damaged, or a newer obbd wrote it, or there is no memory");
         return;
     }
@@ -1143,11 +1506,13 @@ static void judge_one(struct shared *j, struct srv_strand *s)
     s->judged = m->seq;
     if (!whole)
         return;
+    const srv_link link = srv_link_of(&head);
     if (link.kind == WIRE_RECORD_WHOLE) {
         meet_snapshot(j, s, one);
         return;
     }
     struct srv_pending *first = s->chain.first;
+    const struct srv_chain before = s->chain;
     const srv_chain_verdict verdict = srv_chain_read(&s->chain, &link, m->seq);
     if (verdict == SRV_CHAIN_VOID || verdict == SRV_CHAIN_LATE) {
         add_to(&j->journal.figures.voided, 1);
@@ -1158,10 +1523,15 @@ static void judge_one(struct shared *j, struct srv_strand *s)
     }
     s->moved_ms = now_ms(j);
     s->place = m->seq;
+    note_facts(s, &head);
+    if (link.kind == WIRE_RECORD_MADE)
+        note_making(j, s, &before, from);
     if (link.in_parts)
         note_named(j, s, link.id, m->seq);
-    if (link.kind == WIRE_RECORD_GONE)
+    if (link.kind == WIRE_RECORD_GONE) {
+        drop_source(j, s);
         s->ends_purge = verdict == SRV_CHAIN_OWN || !j->told;
+    }
     srv_slices_drop(&s->slices, UINT64_MAX);
     add_to(&j->journal.figures.records, 1);
     if (verdict == SRV_CHAIN_OWN) {
@@ -1175,6 +1545,8 @@ static void judge_one(struct shared *j, struct srv_strand *s)
         settle(entry, SRV_JOURNAL_OK);
         return;
     }
+    if (meet_asleep(j, s, &link, one))
+        return;
     s->applies = true;
     if (!link.in_parts) {
         apply_foreign(j, s, one);
@@ -1215,6 +1587,8 @@ static void judge(struct shared *j, struct srv_strand *s)
     release_marked(s);
     if (j->unjudged == 0)
         release_all_marked(j);
+    if (s->is_wanted)
+        begin_wakes(j);
     send(j, s);
     look_if_caught_up(j);
 }
@@ -1321,6 +1695,28 @@ static void on_caught_up(void *context)
         look_if_caught_up(j);
 }
 
+/* What the scene is made of is loaded. */
+static void wake_up(struct shared *j, struct srv_strand *s)
+{
+    s->is_given = false;
+    add_to(&j->journal.figures.wakes, 1);
+    add_to(&j->journal.figures.loads, wire_record_id_is(s->waking->get.set));
+    end_waking(j, s);
+    stop_sleeping(j, s);
+    begin_wakes(j);
+}
+
+/* A snapshot is loaded, of which s->applied speaks. */
+static void note_loaded(struct shared *j, struct srv_strand *s)
+{
+    wire_record head;
+    s->loaded.record = (obb_str){.bytes = s->applied.bytes, .length = s->applied.length};
+    note_source(j, s, &s->loaded);
+    if (wire_record_head(s->loaded.record, &head) == OBB_OK)
+        note_facts(s, &head);
+    s->loaded.record = (obb_str){.length = 0};
+}
+
 void srv_shared_applied(struct srv_journal *journal, obb_str name)
 {
     struct shared *j = self(journal);
@@ -1328,7 +1724,11 @@ void srv_shared_applied(struct srv_journal *journal, obb_str name)
     assert(s != NULL && s->applies);
     s->applies = false;
     srv_fetch_end(&s->fetch);
+    if (s->loads)
+        note_loaded(j, s);
     drop_bytes(j, &s->applied);
+    if (s->is_given)
+        wake_up(j, s);
     if (s->loads)
         go_on(j, s);
     if (!s->judges && srv_clock() >= j->turn_end)
@@ -1340,8 +1740,15 @@ void srv_shared_refused(struct srv_journal *journal, obb_str name, const char *w
 {
     struct shared *j = self(journal);
     struct srv_strand *s = *place_of(j, name);
-    assert(s != NULL && s->loads);
-    pass_over(j, s, why);
+    assert(s != NULL && (s->loads || s->is_given));
+    if (s->loads) {
+        pass_over(j, s, why);
+        return;
+    }
+    s->applies = s->is_given = false;
+    fail_wake(j, s, why);
+    begin_turn(j);
+    judge(j, s);
 }
 
 /* ---- The face -------------------------------------------------------------------------------- */
@@ -1373,6 +1780,7 @@ static void on_bell(void *context)
         previous = entry->previous;
         settle(entry, entry->status);
     }
+    call_woken(j);
     on_rest(j);
 }
 
@@ -1392,7 +1800,7 @@ static void append(struct srv_journal *journal, struct srv_entry *entry)
         refuse(j, entry, SRV_JOURNAL_FAILED);
         return;
     }
-    if (!srv_chain_append(&s->chain, &entry->pending, &entry->link)) {
+    if (s->sleeps || !srv_chain_append(&s->chain, &entry->pending, &entry->link)) {
         refuse(j, entry, SRV_JOURNAL_SUPERSEDED);
         return;
     }
@@ -1422,9 +1830,60 @@ static wire_record_id newest(struct srv_journal *journal, obb_str name)
     return s != NULL ? srv_chain_end(&s->chain, journal->seen) : (wire_record_id){0};
 }
 
+static bool asleep(const struct srv_journal *journal, obb_str name, srv_asleep *out)
+{
+    /* the shared journal is the first member of what its owner has made */
+    struct shared *j = (struct shared *)(uintptr_t)journal;
+    const struct srv_strand *s = *place_of(j, name);
+    if (s == NULL || !s->sleeps)
+        return false;
+    if (out != NULL)
+        tell_asleep(s, out);
+    return true;
+}
+
+static bool next_asleep(const struct srv_journal *journal, obb_str after, srv_asleep *out)
+{
+    const struct shared *j = (const struct shared *)journal;
+    const size_t place = asleep_behind(j, after);
+    if (place == j->asleep_count)
+        return false;
+    tell_asleep(j->asleep[place], out);
+    return true;
+}
+
+static bool wake(struct srv_journal *journal, obb_str name, struct srv_wake_wait *wait)
+{
+    struct shared *j = self(journal);
+    struct srv_strand *s = *place_of(j, name);
+    if (state(journal) != SRV_JOURNAL_OK || j->hurry_ms != 0)
+        return false;
+    if (s == NULL || !s->sleeps) {
+        add_waker(&j->woken, wait);
+        wait->good = true;
+        srv_bell_ring(j->bell);
+        return true;
+    }
+    add_waker(&s->wakers, wait);
+    if (!s->is_wanted) {
+        s->is_wanted = true;
+        s->tries = 0;
+        s->wake_ms = 0;
+        s->wanted_ms = now_ms(j);
+        s->next_wanted = NULL;
+        *(j->last_wanted != NULL ? &j->last_wanted->next_wanted : &j->wanted) = s;
+        j->last_wanted = s;
+    }
+    begin_wakes(j);
+    return true;
+}
+
 static void destroy(struct srv_journal *journal)
 {
     struct shared *j = self(journal);
+    for (size_t i = 0; i < BUCKETS; i++)
+        for (struct srv_strand *s = j->buckets[i]; s != NULL; s = s->next)
+            end_waking(j, s);
     j->options.stream->close(j->options.stream);
     for (size_t i = 0; i < BUCKETS; i++)
         for (struct srv_strand *s = j->buckets[i], *next; s != NULL; s = next) {
@@ -1436,6 +1895,7 @@ static void destroy(struct srv_journal *journal)
     srv_pieces_fini(&j->pieces);
     srv_purges_fini(&j->purges);
     wire_buf_fini(&j->message);
+    charged_free(j, j->asleep, j->asleep_room * sizeof(struct srv_strand *));
     srv_timer_destroy(j->timer);
     srv_bell_destroy(j->bell);
     obb_free(j);
@@ -1443,7 +1903,16 @@ static void destroy(struct srv_journal *journal)
 
 bool srv_shared_create(const srv_shared_options *options, struct srv_journal **out)
 {
-    static const struct srv_journal_calls calls = SRV_JOURNAL_CALLS;
+    static const struct srv_journal_calls calls = {.append = append,
+                                                   .forget = forget,
+                                                   .hurry = hurry,
+                                                   .state = state,
+                                                   .waiting = waiting,
+                                                   .newest = newest,
+                                                   .asleep = asleep,
+                                                   .next_asleep = next_asleep,
+                                                   .wake = wake,
+                                                   .destroy = destroy};
     struct shared *j = obb_calloc(1, sizeof *j);
     if (j == NULL)
         return false;
@@ -1471,6 +1940,7 @@ bool srv_shared_create(const srv_shared_options *options, struct srv_journal **o
                                   .patience_ms = j->options.patience_ms};
     const struct srv_stream_calls stream_calls = {.appended = on_appended,
                                                   .got = on_got,
+                                                  .read = on_read,
                                                   .delivered = on_delivered,
                                                   .rest = on_rest,
                                                   .wants = wants,

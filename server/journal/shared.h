@@ -36,6 +36,10 @@
  *
  * The end of a scene is forgotten after a while, as the rule says, with all that is kept of it.
  *
+ * A scene that another process made need not be held here: it sleeps. Its records are judged as ever,
+ * but nothing is applied. When somebody wants it, it is made from the log (waking.h), and goes on as
+ * every scene does.
+ *
  * Marks tell this process what the others have read (marks.h). They count as places of the log, and
  * are in no chain.
  *
@@ -48,6 +52,7 @@
 #include "server/journal/journal.h"
 #include "server/journal/marks.h"
 #include "server/journal/stream.h"
+#include "server/journal/waking.h"
 
 /* A record of another process that counts. The texts live until srv_shared_applied. */
 typedef struct srv_foreign {
@@ -61,6 +66,14 @@ typedef struct srv_foreign {
     /* The record says that a snapshot is whole, and the pieces are those of it: it takes the place
      * of the scene, if there is one. `seq` is then the place of the newest record that it holds. */
     bool is_snapshot;
+    /* The scene wakes: it is made of this record, or of the snapshot, and of the records that count
+     * behind it, oldest first. They stand from the place `from` on, and `newest` is the last one,
+     * with the place `seq`. The scene is not there, or a scene that is only here, in memory. */
+    bool wakes;
+    uint64_t from;
+    wire_record_id newest;
+    const srv_woken_record *records;
+    size_t record_count;
 } srv_foreign;
 
 typedef struct srv_shared_options {
@@ -80,6 +93,9 @@ typedef struct srv_shared_options {
     /* Another process has written a snapshot of the scene, which holds no more than the scene here:
      * `record` says so. NULL: not interested. */
     void (*snapshot)(void *context, obb_str name, const wire_record *record);
+    /* Another process has made a scene of this name. Returns whether it may sleep: it is not held
+     * here until somebody wants it (srv_journal_wake). NULL: no scene sleeps. */
+    bool (*may_sleep)(void *context, obb_str name);
     /* The scene here is not what the log says, and is loaded again (`again`); or a snapshot of it
      * cannot be loaded. NULL: not interested. */
     void (*warn)(void *context, obb_str name, bool again, const char *why);
@@ -101,7 +117,12 @@ void srv_shared_applied(struct srv_journal *journal, obb_str name);
  * the log cannot be reached. The owner may take `wait` out before (srv_mark_wait_leave). */
 void srv_shared_mark(struct srv_journal *journal, struct srv_mark_wait *wait);
 
-/* The snapshot of this name does not hold what the record says, or is damaged: it is passed over.
+/* Lets a scene sleep that is held here, and that nothing waits for. Returns false if it must be
+ * held; otherwise the caller takes it out of the store before anything else. */
+bool srv_shared_sleep(struct srv_journal *journal, obb_str name);
+
+/* The snapshot of this name does not hold what the record says, or is damaged, or a scene that wakes
+ * cannot be made: it is passed over.
  * `why` is one line. */
 void srv_shared_refused(struct srv_journal *journal, obb_str name, const char *why);
 

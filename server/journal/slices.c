@@ -48,6 +48,40 @@ bool srv_slices_add(struct srv_slices *all, const wire_slice *slice, uint64_t se
     return true;
 }
 
+srv_link srv_link_of(const wire_record *record)
+{
+    return (srv_link){.kind = record->kind,
+                      .id = record->id,
+                      .base = record->base,
+                      .seen = record->seen,
+                      .in_parts = record->in_parts};
+}
+
+bool srv_slices_read(struct srv_slices *all, const struct srv_chain *chain, uint64_t seq,
+                     obb_str *bytes, wire_record *out, bool *out_whole, struct wire_buf *out_record,
+                     uint64_t *out_from)
+{
+    wire_slice slice;
+    *out_from = seq;
+    *out_whole = !wire_slice_is(*bytes);
+    if (*out_whole)
+        return wire_record_head(*bytes, out) == OBB_OK;
+    if (wire_slice_read(*bytes, &slice) != OBB_OK)
+        return false;
+    /* whether it comes too late is seen when it is whole */
+    const srv_link link = {.kind = slice.kind, .id = slice.id, .base = slice.base, .seen = seq};
+    if (!srv_chain_counts(chain, &link, seq))
+        return true;
+    if (seq > SRV_CHAIN_WINDOW)
+        srv_slices_drop(all, seq - SRV_CHAIN_WINDOW);
+    if (!srv_slices_add(all, &slice, seq, out_whole, out_record, out_from))
+        return false;
+    if (!*out_whole)
+        return true;
+    *bytes = (obb_str){.bytes = out_record->bytes, .length = out_record->length};
+    return wire_record_head(*bytes, out) == OBB_OK;
+}
+
 uint64_t srv_slices_of(const struct srv_slices *all, wire_record_id id)
 {
     const struct srv_assembly *a = find(all, id);

@@ -8,7 +8,7 @@
 #ifndef SRV_SLICES_H
 #define SRV_SLICES_H
 
-#include "proto/wire.h"
+#include "server/journal/chain.h"
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -21,19 +21,38 @@ struct srv_slices {
     struct srv_assembly *first; /* owned */
 };
 
+/* Returns what the rule reads of a record. */
+srv_link srv_link_of(const wire_record *record);
+
+/* Reads the head of the next record about a scene, or puts a slice of one to those before it,
+ * unless it cannot count.
+ *
+ * chain      the records that count so far
+ * seq        the place of the message that holds the record
+ * bytes      the record, or a slice. If *out_whole, and out_record->bytes is not NULL, the record
+ *            was put together: *bytes are those of out_record
+ * out_whole  there is a record to judge, whose head is *out
+ * out_record empty before. Its bytes are the caller's, as in srv_slices_add
+ * out_from   the place of the first slice of the record, or `seq`
+ *
+ * Returns false if the bytes are damaged, or without memory. */
+bool srv_slices_read(struct srv_slices *all, const struct srv_chain *chain, uint64_t seq,
+                     obb_str *bytes, wire_record *out, bool *out_whole, struct wire_buf *out_record,
+                     uint64_t *out_from);
+
 /* Puts a slice, which was read at this place of the log, to those before it. One that came again is
  * passed by. Returns false without memory.
  *
  * out_whole  it was the last one, and all are there: *out_record, which is empty, holds the record,
  *            and *out_from is the place of its first slice. The bytes still count against the
  *            budget, and are the caller's. */
-bool srv_slices_add(struct srv_slices *slices, const wire_slice *slice, uint64_t seq,
-                    bool *out_whole, struct wire_buf *out_record, uint64_t *out_from);
+bool srv_slices_add(struct srv_slices *all, const wire_slice *slice, uint64_t seq, bool *out_whole,
+                    struct wire_buf *out_record, uint64_t *out_from);
 
 /* Returns how many slices of this record were read. */
-uint64_t srv_slices_of(const struct srv_slices *slices, wire_record_id id);
+uint64_t srv_slices_of(const struct srv_slices *all, wire_record_id id);
 
 /* Drops the slices of records whose last slice so far stands before this place. */
-void srv_slices_drop(struct srv_slices *slices, uint64_t seq);
+void srv_slices_drop(struct srv_slices *all, uint64_t seq);
 
 #endif

@@ -27,6 +27,9 @@ struct srv_stream_calls {
     void (*delivered)(void *context, obb_str name, uint64_t seq, uint64_t left, obb_str bytes);
     /* Returns false if nothing may be delivered before srv_stream.resume. */
     bool (*wants)(void *context);
+    /* One of the messages that srv_stream.read has asked for, in their order. The names of marks and
+     * of other scenes are not among them. */
+    void (*read)(void *context, uint64_t tag, uint64_t seq, obb_str bytes);
     /* No further message is there at this moment, or enough were delivered for one turn. Called
      * after messages were delivered. */
     void (*rest)(void *context);
@@ -55,6 +58,12 @@ struct srv_stream {
     /* Delivers the log once more, from the place `seq` on, which lies before what was delivered
      * last. Nothing else is delivered from this call on. */
     void (*rewind)(struct srv_stream *stream, uint64_t seq);
+    /* Begins to deliver the messages under this name, from the place `seq` on, beside the log:
+     * srv_stream_calls.read. It may stop without a word: then ask again. Returns false as
+     * `append`. Never calls within this call. */
+    bool (*read)(struct srv_stream *stream, obb_str name, uint64_t seq, uint64_t tag);
+    /* No more of those are wanted. Some may still come. Each srv_stream.read needs one. */
+    void (*unread)(struct srv_stream *stream, uint64_t tag);
     void (*resume)(struct srv_stream *stream); /* messages are wanted again */
     bool (*connected)(struct srv_stream *stream);
     void (*close)(struct srv_stream *stream); /* frees the stream, too; no call comes any more */

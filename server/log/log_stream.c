@@ -395,9 +395,19 @@ static void on_remove(void *context, const srv_op *op, struct obb_scene *scene)
     }
 }
 
+static bool holds(void *context, const struct obb_scene *scene)
+{
+    const struct srv_log_streams *streams = context;
+    const struct srv_log_stream *s = streams->first;
+    while (s != NULL && s->scene != scene)
+        s = s->next;
+    return s != NULL;
+}
+
 srv_write_listener srv_log_listener(struct srv_log_streams *streams)
 {
-    return (srv_write_listener){.on_commit = on_commit, .on_remove = on_remove, .context = streams};
+    return (srv_write_listener){
+        .on_commit = on_commit, .on_remove = on_remove, .holds = holds, .context = streams};
 }
 
 void srv_log_streams_stop(struct srv_log_streams *streams)

@@ -27,6 +27,10 @@ static void refresh_journal(struct srv_metrics *metrics, struct srv_journal *jou
     metrics->journal_purges = figure(&figures->purges);
     metrics->journal_failures = figure(&figures->failures);
     metrics->journal_size = figure(&figures->size);
+    metrics->journal_asleep = figure(&figures->asleep);
+    metrics->journal_wakes = figure(&figures->wakes);
+    metrics->journal_sleeps = figure(&figures->sleeps);
+    metrics->journal_wake_failures = figure(&figures->wake_failures);
     metrics->journal_marks = figure(&figures->marks);
     metrics->journal_lag = srv_journal_waiting(journal);
     metrics->journal_broken = srv_journal_state(journal) != SRV_JOURNAL_OK;

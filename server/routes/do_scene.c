@@ -69,6 +69,46 @@ void srv_do_scene_get(struct srv_request *request)
         srv_reply_scene(request, 200, scene);
 }
 
+/* A scene among all: those that are held here, and those that sleep. */
+struct listed {
+    wire_scene_row row;
+    bool hidden;     /* it is not to be seen yet */
+    bool is_unknown; /* nobody here knows how many boxes it has */
+};
+
+/* Writes the first scene behind a name. Returns false if there is none. A scene that wakes is held
+ * already, hidden: it is told of as one that sleeps. */
+static bool next_listed(const struct srv_request *request, obb_str after, struct listed *out)
+{
+    const struct srv_services *services = request->services;
+    const struct obb_scene *scene = obb_store_next(services->store, after);
+    srv_asleep asleep;
+    const bool sleeps =
+        services->journal != NULL && srv_journal_next_asleep(services->journal, after, &asleep);
+    const bool is_asleep =
+        sleeps && (scene == NULL || obb_str_compare(asleep.name, obb_scene_name(scene)) <= 0);
+    if (is_asleep) {
+        *out = (struct listed){.row = {.name = asleep.name,
+                                       .boxes = (size_t)asleep.boxes,
+                                       .revision = asleep.revision},
+                               .is_unknown = !asleep.knows_boxes};
+        return true;
+    }
+    if (scene == NULL)
+        return false;
+    obb_scene_info info;
+    *out = (struct listed){.row = {.name = obb_scene_name(scene)}};
+    srv_scene_info(services->locks, scene, &info, &out->hidden);
+    out->row.boxes = info.boxes;
+    out->row.revision = info.now.revision;
+    return true;
+}
+
+static size_t scenes_asleep(const struct srv_journal *journal)
+{
+    return journal != NULL ? (size_t)atomic_load(&srv_journal_figures(journal)->asleep) : 0;
+}
+
 void srv_do_scene_list(struct srv_request *request)
 {
     const struct obb_store *store = request->services->store;
@@ -81,7 +121,8 @@ void srv_do_scene_list(struct srv_request *request)
     }
     if (srv_request_awaits(request, &params.freshness))
         return;
-    const size_t scenes = obb_store_scenes(store);
+    const struct srv_journal *journal = request->services->journal;
+    const size_t scenes = obb_store_scenes(store) + scenes_asleep(journal);
     const size_t room = params.limit < scenes ? params.limit : scenes;
     wire_scene_row *rows = obb_arena_alloc(&request->arena, room, sizeof *rows);
     if (rows == NULL) {
@@ -89,20 +130,21 @@ void srv_do_scene_list(struct srv_request *request)
         return;
     }
     size_t count = 0;
-    struct obb_scene *scene = obb_store_next(store, params.after_name);
-    for (; scene != NULL; scene = obb_store_next(store, obb_scene_name(scene))) {
-        obb_scene_info info;
-        bool hidden;
-        srv_scene_info(request->services->locks, scene, &info, &hidden);
-        if (hidden ||
-            (request->token != NULL && !srv_auth_scene(request->token, obb_scene_name(scene))))
+    struct listed one;
+    bool is_more = next_listed(request, params.after_name, &one);
+    for (; is_more; is_more = next_listed(request, one.row.name, &one)) {
+        if (one.hidden || (request->token != NULL && !srv_auth_scene(request->token, one.row.name)))
             continue;
         if (count == room)
             break;
-        rows[count++] = (wire_scene_row){
-            .name = obb_scene_name(scene), .boxes = info.boxes, .revision = info.now.revision};
+        if (one.is_unknown) {
+            if (srv_request_wakes_name(request, one.row.name))
+                return;
+            continue; /* it went meanwhile */
+        }
+        rows[count++] = one.row;
     }
-    wire_write_scenes(&request->reply, request->accept, rows, count, scene != NULL);
+    wire_write_scenes(&request->reply, request->accept, rows, count, is_more);
     srv_reply(request, 200, wire_media_type(request->accept));
 }
 

@@ -10,7 +10,7 @@
 #define TURN_S 500e-6 /* for which requests are called anew at a stretch */
 
 /* What a request waits for. */
-enum awaited { NOTHING, REVISION, MARK, TURN };
+enum awaited { NOTHING, REVISION, MARK, SCENE, TURN };
 
 /* In the request's arena. */
 struct srv_await {
@@ -23,6 +23,8 @@ struct srv_await {
     struct srv_awaited_scene *scene;   /* of REVISION */
     struct srv_await *previous, *next; /* of its scene, or of those that are ready */
     struct srv_mark_wait mark;         /* of MARK */
+    struct srv_wake_wait wake;         /* of SCENE */
+    bool has_woken;                    /* what it waits for next has its own time */
 };
 
 /* A scene of which some revision is awaited. */
@@ -117,6 +119,7 @@ static void leave(struct srv_awaits *all, struct srv_await *a)
     if (a->awaited == REVISION)
         drop_if_empty(all, a->scene);
     srv_mark_wait_leave(&a->mark);
+    srv_wake_wait_leave(&a->wake);
     *(a->earlier != NULL ? &a->earlier->later : &all->first) = a->later;
     *(a->later != NULL ? &a->later->earlier : &all->last) = a->earlier;
     a->awaited = NOTHING;
@@ -172,9 +175,9 @@ static void refuse(struct srv_request *request, const char *detail)
     srv_reply_problem(request, &problem);
 }
 
-/* Begins to wait, for as long as it has not waited yet. Returns NULL after answering a request that
- * cannot wait. */
-static struct srv_await *enter(struct srv_request *request, const wire_freshness *what)
+/* Begins to wait, for as long as it has not waited yet; for a scene that wakes, with a time of its
+ * own. Returns NULL after answering a request that cannot wait. */
+static struct srv_await *enter(struct srv_request *request, const wire_freshness *what, bool wakes)
 {
     struct srv_awaits *all = awaits_of(request);
     if (all->stopped) {
@@ -193,9 +196,14 @@ static struct srv_await *enter(struct srv_request *request, const wire_freshness
         if (a == NULL)
             return NULL;
         a->request = request;
-        a->deadline_ms = now_ms(all) + SRV_AWAIT_MS;
+        a->has_woken = true;
         request->await = a;
     }
+    if (a->has_woken)
+        a->deadline_ms = now_ms(all) + SRV_AWAIT_MS;
+    a->has_woken = wakes;
+    if (wakes)
+        a->deadline_ms = now_ms(all) + SRV_AWAIT_WAKE_MS;
     a->what = *what;
     struct srv_await *earlier = all->last;
     while (earlier != NULL && earlier->deadline_ms > a->deadline_ms)
@@ -209,6 +217,12 @@ static struct srv_await *enter(struct srv_request *request, const wire_freshness
     if (all->first == a)
         set_timer(all);
     return a;
+}
+
+static bool is_shared(const struct srv_request *request)
+{
+    const struct srv_awaits *all = awaits_of(request);
+    return all != NULL && all->journal != NULL;
 }
 
 /* Returns the name in the path, or of length 0. */
@@ -226,7 +240,7 @@ static void wait_for_mark(struct srv_request *request, const wire_freshness *wha
                         "the newest state; reads that are not fresh go on");
         return;
     }
-    struct srv_await *a = enter(request, what);
+    struct srv_await *a = enter(request, what, false);
     if (a == NULL)
         return;
     a->awaited = MARK;
@@ -237,7 +251,7 @@ static void wait_for_mark(struct srv_request *request, const wire_freshness *wha
 static void wait_for_revision(struct srv_request *request, const wire_freshness *what)
 {
     struct srv_awaits *all = awaits_of(request);
-    struct srv_await *a = enter(request, what);
+    struct srv_await *a = enter(request, what, false);
     if (a == NULL)
         return;
     struct srv_awaited_scene *scene = scene_of(all, name_in(request));
@@ -248,6 +262,58 @@ static void wait_for_revision(struct srv_request *request, const wire_freshness 
     }
     a->awaited = REVISION;
     add_by_revision(scene, a);
+}
+
+/* ---- Scenes that sleep ----------------------------------------------------------------------- */
+
+static const char cannot_wake[] =
+    "the scene is not in memory here, and cannot be made from the log at this moment";
+
+static void on_woken(struct srv_wake_wait *wake, bool good)
+{
+    struct srv_await *a =
+        (struct srv_await *)(void *)((char *)wake - offsetof(struct srv_await, wake));
+    struct srv_awaits *all = awaits_of(a->request);
+    if (good) {
+        make_ready(all, a);
+        return;
+    }
+    leave(all, a);
+    refuse(a->request, cannot_wake);
+}
+
+bool srv_request_wakes_name(struct srv_request *request, obb_str name)
+{
+    struct srv_awaits *all = awaits_of(request);
+    if (!is_shared(request) || !srv_journal_asleep(all->journal, name, NULL))
+        return false;
+    struct srv_await *a = enter(request, &(wire_freshness){.has_revision = false}, true);
+    if (a == NULL)
+        return true;
+    a->awaited = SCENE;
+    a->wake = (struct srv_wake_wait){.done = on_woken};
+    if (!srv_journal_wake(all->journal, name, &a->wake)) {
+        leave(all, a);
+        refuse(request, cannot_wake);
+    }
+    return true;
+}
+
+bool srv_request_wakes(struct srv_request *request)
+{
+    const struct srv_target *target = &request->target;
+    const obb_str name = name_in(request);
+    if (!is_shared(request) || name.length == 0 ||
+        !obb_str_equal(target->parts[0], obb_str_of("v1")) ||
+        !obb_str_equal(target->parts[1], obb_str_of("scenes")))
+        return false;
+    if (srv_request_wakes_name(request, name))
+        return true;
+    const struct obb_scene *scene = obb_store_find(request->services->store, name);
+    struct srv_companion *companion = scene != NULL ? srv_companion_of(scene) : NULL;
+    if (companion != NULL)
+        companion->used_ms = now_ms(awaits_of(request));
+    return false;
 }
 
 /* ---- What is there --------------------------------------------------------------------------- */
@@ -273,12 +339,6 @@ static bool awaits_mark(const struct srv_request *request, const wire_freshness 
 {
     const struct srv_await *a = request->await;
     return what->fresh && (a == NULL || !a->is_fresh);
-}
-
-static bool is_shared(const struct srv_request *request)
-{
-    const struct srv_awaits *all = awaits_of(request);
-    return all != NULL && all->journal != NULL;
 }
 
 bool srv_request_awaits(struct srv_request *request, const wire_freshness *what)
@@ -365,6 +425,8 @@ static void reply_late(struct srv_request *request, const wire_freshness *what, 
         request->epoch = obb_scene_epoch(scene);
         const wire_problem problem = srv_problem_of_epoch(request, request->epoch);
         srv_reply_problem(request, &problem);
+    } else if (was == SCENE) {
+        refuse(request, cannot_wake);
     } else if (was != REVISION) {
         refuse(request, "the newest state of all daemons could not be found out within 5 s; reads "
                         "that are not fresh go on");
@@ -425,9 +487,19 @@ static void on_commit(void *context, const srv_op *op, struct obb_scene *scene,
     drop_if_empty(all, awaited);
 }
 
+bool srv_awaits_name(struct srv_awaits *awaits, obb_str name)
+{
+    return awaits->count > 0 && *place_of(awaits, name) != NULL;
+}
+
+static bool holds(void *context, const struct obb_scene *scene)
+{
+    return srv_awaits_name(context, obb_scene_name(scene));
+}
+
 srv_write_listener srv_awaits_listener(struct srv_awaits *awaits)
 {
-    return (srv_write_listener){.on_commit = on_commit, .context = awaits};
+    return (srv_write_listener){.on_commit = on_commit, .holds = holds, .context = awaits};
 }
 
 bool srv_awaits_init(struct srv_awaits *awaits)

@@ -3,6 +3,9 @@
  * (`fresh`). Without such a log nobody waits: a revision of the future is gone (410), and what this
  * process has is the newest.
  *
+ * A request about a scene that sleeps (srv_journal_asleep) waits likewise, until the scene is held
+ * here, before its handler is called.
+ *
  * A request that waits holds no worker, no lock and no view, only what it has sent. It is woken by
  * the commit that makes the revision, or by a mark of the log that was read; then its handler is
  * called anew. It is answered with 503 after SRV_AWAIT_MS, at the end of the service, and if too
@@ -19,7 +22,8 @@
 
 enum {
     SRV_AWAIT_MS = 5000,
-    SRV_AWAIT_MOST = 4096, /* requests that wait at a time */
+    SRV_AWAIT_WAKE_MS = 60000, /* for a scene that sleeps; --request-timeout ends it before */
+    SRV_AWAIT_MOST = 4096,     /* requests that wait at a time */
     SRV_AWAIT_BUCKETS = 256
 };
 
@@ -51,6 +55,17 @@ void srv_awaits_stop(struct srv_awaits *awaits);
 
 /* No request may wait any more. Zeroes are fine. */
 void srv_awaits_fini(struct srv_awaits *awaits);
+
+/* Returns whether somebody waits for a revision of a scene of this name. */
+bool srv_awaits_name(struct srv_awaits *awaits, obb_str name);
+
+/* Returns true if the request is about a scene that sleeps: it waits until the scene is held here,
+ * and its handler is called then. Also returns true after answering the request if that is not
+ * possible at this moment. Otherwise notes that the scene is used. For srv_services.precede. */
+bool srv_request_wakes(struct srv_request *request);
+
+/* Does the same for a scene of this name, which the request need not be about. */
+bool srv_request_wakes_name(struct srv_request *request, obb_str name);
 
 /* Wakes those whose revision is there. */
 srv_write_listener srv_awaits_listener(struct srv_awaits *awaits);

@@ -6,6 +6,7 @@
 #include "core/obb.h"
 
 #include <stdbool.h>
+#include <stdint.h>
 
 struct srv_remembered;
 struct srv_tail;
@@ -14,6 +15,7 @@ struct srv_companion {
     struct obb_scene *scene;
     struct srv_tail *tail;             /* tail.h; NULL: the scene is not durable */
     struct srv_remembered *remembered; /* remembered.h; owned; NULL: no commit had an id */
+    uint64_t used_ms;                  /* when somebody asked for the scene last; 0: nobody did */
     struct srv_companion *previous, *next;
 };
 

@@ -1,5 +1,6 @@
 #include "server/scenes/epoch.h"
 
+#include "server/journal/journal.h"
 #include "server/scenes/lock.h"
 #include "server/scenes/services.h"
 
@@ -30,8 +31,12 @@ void srv_epoch_find(struct srv_request *request)
     bool hidden = true;
     if (scene != NULL)
         srv_scene_info(services->locks, scene, &info, &hidden);
+    srv_asleep asleep;
     if (!hidden)
         request->epoch = obb_scene_epoch(scene);
+    else if (services->journal != NULL &&
+             srv_journal_asleep(services->journal, request->target.parts[SRV_SCENE_PART], &asleep))
+        request->epoch = asleep.epoch;
 }
 
 /* Reads 16 hex digits. */

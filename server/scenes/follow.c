@@ -65,7 +65,7 @@ static void on_done(struct srv_write *w)
     struct srv_journal *journal = follower->journal;
     const obb_status status = w->status;
     const srv_foreign record = f->record;
-    if (status == OBB_NO_MEMORY && !follower->stopped) {
+    if (status == OBB_NO_MEMORY && !record.wakes && !follower->stopped) {
         f->next = follower->retried;
         follower->retried = f;
         srv_timer_start(follower->timer, RETRY_MS, 0);
@@ -76,7 +76,11 @@ static void on_done(struct srv_write *w)
     srv_bell_ring(follower->bell);
     if (status == OBB_OK)
         srv_shared_applied(journal, record.name);
-    else if (record.is_snapshot && status == OBB_BAD_VALUE && !follower->stopped)
+    else if (record.wakes && status != OBB_BAD_VALUE)
+        srv_shared_refused(journal, record.name,
+                           status == OBB_NO_MEMORY ? "there is not enough memory"
+                                                   : "there is no room for it");
+    else if ((record.is_snapshot || record.wakes) && status == OBB_BAD_VALUE && !follower->stopped)
         srv_shared_refused(journal, record.name,
                            "it is damaged, or does not hold what its hashes say");
     else if (!follower->stopped)
@@ -92,7 +96,8 @@ static void begin(struct srv_follower *follower, struct srv_following *f)
                                          .record = f->record.bytes,
                                          .seq = f->record.seq,
                                          .pieces = f->record.pieces,
-                                         .piece_count = f->record.piece_count},
+                                         .piece_count = f->record.piece_count,
+                                         .woken = f->record.wakes ? &f->record : NULL},
                                   .arena = &f->arena,
                                   .done = on_done};
     srv_write(follower->writer, &f->write);
@@ -110,7 +115,10 @@ void srv_follow(struct srv_follower *follower, const srv_foreign *record)
     size_t bytes = record->bytes.length;
     for (size_t i = 0; i < record->piece_count; i++)
         bytes += record->pieces[i].length;
-    f->charged = sizeof *f + READ_FACTOR * bytes;
+    for (size_t i = 0; i < record->record_count; i++)
+        bytes += record->records[i].bytes.length;
+    /* a scene that wakes is read piece by piece */
+    f->charged = sizeof *f + (record->wakes ? bytes : READ_FACTOR * bytes);
     obb_budget_charge(follower->writer->budget, f->charged);
     obb_arena_init(&f->arena);
     srv_drain_hold(follower->drain);

@@ -5,6 +5,8 @@
 
 #include "proto/wire.h"
 
+struct srv_foreign;
+
 typedef enum srv_op_kind {
     SRV_OP_CREATE,    /* makes the scene, which must not exist, with `settings` */
     SRV_OP_CONFIGURE, /* gives the scene, which must exist, `settings` */
@@ -39,6 +41,9 @@ typedef struct srv_op {
     uint64_t seq; /* its place in the log; of a snapshot: that of the newest record it holds */
     const struct wire_buf *pieces; /* if it comes in parts: as in srv_foreign */
     size_t piece_count;
+    /* Of SRV_OP_FOLLOW: the scene wakes, and is made of this, of which the record and the pieces are
+     * a part. NULL: it does not. */
+    const struct srv_foreign *woken;
     uint64_t epoch; /* of a scene that the op makes; 0: the writer draws it */
     bool in_memory; /* a scene that the op makes is not durable, whatever there is */
     /* Of SRV_OP_EDIT: keeps nothing; srv_write.rehearsal has the views of the edit's moments on the

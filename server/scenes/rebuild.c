@@ -126,9 +126,18 @@ static void on_commit(void *context, const srv_op *op, struct obb_scene *scene,
         rebuild_if_decayed(context, scene);
 }
 
+static bool holds(void *context, const struct obb_scene *scene)
+{
+    const struct srv_rebuilds *rebuilds = context;
+    const struct srv_rebuild *r = rebuilds->first;
+    while (r != NULL && r->scene != scene)
+        r = r->next;
+    return r != NULL;
+}
+
 srv_write_listener srv_rebuilds_listener(struct srv_rebuilds *rebuilds)
 {
-    return (srv_write_listener){.on_commit = on_commit, .context = rebuilds};
+    return (srv_write_listener){.on_commit = on_commit, .holds = holds, .context = rebuilds};
 }
 
 void srv_rebuilds_cancel(struct srv_rebuilds *rebuilds)

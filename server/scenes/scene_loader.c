@@ -164,7 +164,7 @@ static obb_status change(struct srv_scene_loader *l, const wire_record *record)
 {
     if (l->restored.journaled.scene == NULL)
         return OBB_BAD_VALUE;
-    if (is_known(l, record))
+    if (!l->is_exact && is_known(l, record))
         return OBB_OK;
     if (!follows(l, record))
         return OBB_BAD_VALUE;

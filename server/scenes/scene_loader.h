@@ -22,8 +22,9 @@ struct srv_scene_loader {
     srv_restored_scene restored; /* the scene is the loader's until somebody takes it out */
     uint64_t records;            /* that were applied */
     bool goes_on;                /* a commit of the log was applied, behind the snapshot */
-    char error[200];             /* what does not fit, once a call has returned false */
-    bool no_memory;              /* what does not fit is only that */
+    bool is_exact;   /* set by whoever gives only records that follow the snapshot and each other */
+    char error[200]; /* what does not fit, once a call has returned false */
+    bool no_memory;  /* what does not fit is only that */
 
     srv_restored_commit *commits; /* owned; restored.commits */
     size_t commit_room;

@@ -31,7 +31,8 @@ struct obb_scene *srv_path_scene(struct srv_request *request)
     struct obb_scene *scene = obb_store_find(request->services->store, name);
     request->epoch = scene != NULL ? obb_scene_epoch(scene) : 0;
     if (scene == NULL) {
-        srv_reply_name(request, OBB_NO_SCENE, name);
+        if (request->services->precede == NULL || !request->services->precede(request))
+            srv_reply_name(request, OBB_NO_SCENE, name);
         return NULL;
     }
     if (srv_request_waits(request, scene))

@@ -19,6 +19,7 @@ struct srv_log_streams;
 struct srv_metrics;
 struct srv_pool;
 struct srv_recorder;
+struct srv_request;
 struct srv_starved;
 struct srv_writer;
 
@@ -40,8 +41,11 @@ struct srv_services {
     struct srv_awaits *awaits;     /* requests that wait for states of other processes */
     struct srv_journal *journal;   /* of --data or --journal; NULL: scenes live in memory */
     struct srv_admit *admit;       /* tokens and rates: which requests may go on to their route */
-    bool draining;                 /* a signal has asked for the end */
-    bool restoring;                /* the scenes of --data or --journal are not there yet */
+    /* Called before each handler. Returns true if the request waits, after which its handler is
+     * called, or was answered. */
+    bool (*precede)(struct srv_request *request);
+    bool draining;  /* a signal has asked for the end */
+    bool restoring; /* the scenes of --data or --journal are not there yet */
 };
 
 #endif

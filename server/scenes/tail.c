@@ -65,6 +65,12 @@ void srv_tail_follow(struct srv_tail *tail, wire_record_id id, uint64_t seq)
 
 bool srv_tail_empty(const struct srv_tail *tail) { return tail->first == NULL; }
 
+bool srv_tail_at_rest(const struct srv_tail *tail)
+{
+    return srv_tail_empty(tail) && tail->first_wait == NULL && tail->unlocked.lock == NULL &&
+           !tail->is_busy;
+}
+
 static bool has_failed(const struct srv_tail_item *item)
 {
     return item->settled && item->status != SRV_JOURNAL_OK;

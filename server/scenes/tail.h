@@ -117,6 +117,9 @@ void srv_tail_follow(struct srv_tail *tail, wire_record_id id, uint64_t seq);
 /* Returns true if nothing of the scene waits to become durable. */
 bool srv_tail_empty(const struct srv_tail *tail);
 
+/* Returns true if the tail is empty, nobody waits for it, and none of its calls is under way. */
+bool srv_tail_at_rest(const struct srv_tail *tail);
+
 /* Returns true if a record of the scene has failed and the scene is not taken back yet: what rests
  * on the tail must begin again. */
 bool srv_tail_failing(const struct srv_tail *tail);

@@ -57,7 +57,8 @@ void srv_request_again(struct srv_request *request)
     const struct srv_admit *admit = request->services->admit;
     request->on_cancel = NULL;
     if (admit == NULL || srv_admit_again(admit, request)) {
-        request->route->handler(request);
+        if (request->services->precede == NULL || !request->services->precede(request))
+            request->route->handler(request);
         return;
     }
     const wire_problem problem =

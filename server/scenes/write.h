@@ -20,6 +20,9 @@ typedef struct srv_write_listener {
                       const obb_committed *committed);
     /* The scene is about to be removed. NULL: not interested. */
     void (*on_remove)(void *context, const srv_op *op, struct obb_scene *scene);
+    /* Returns whether the listener needs the scene in memory, though nobody asks for it. NULL:
+     * never. */
+    bool (*holds)(void *context, const struct obb_scene *scene);
     void *context;
 } srv_write_listener;
 
@@ -83,6 +86,7 @@ struct srv_write {
     struct srv_writer *writer;
     void (*begin)(struct srv_write *write); /* begins the op, perhaps once more */
     struct srv_wait wait;
+    struct srv_wake_wait wake_wait;
     struct srv_scene_lock lock;
     struct obb_prepared *prepared;
     obb_edit settings_edit; /* of SRV_OP_CONFIGURE */

@@ -1,5 +1,6 @@
 #include "server/scenes/write_follow_body.h"
 
+#include "server/journal/shared.h"
 #include "server/scenes/loop_time.h"
 #include "server/scenes/remembered.h"
 #include "server/scenes/write_base_body.h"
@@ -198,27 +199,76 @@ static bool is_copy(const srv_op *op)
            first.kind == WIRE_RECORD_SNAPSHOT;
 }
 
-/* Loads the copy. On the pool. */
-static size_t load_copy_step(struct srv_job *job)
+/* Gives a copy of a piece to the loader: the record may be tried again. */
+static bool load_piece(struct srv_write *w, const struct wire_buf *piece, size_t number,
+                       size_t count, uint64_t from)
 {
-    struct srv_write *w = (struct srv_write *)job;
+    struct wire_buf copy = {0};
+    wire_buf_append(&copy, piece->bytes, piece->length);
+    const bool good = !copy.failed &&
+                      (count == 0 ? srv_scene_loader_piece(w->loader, from, &copy)
+                                  : srv_scene_loader_chunk(w->loader, number, count, from, &copy));
+    if (copy.failed)
+        w->status = OBB_NO_MEMORY;
+    wire_buf_fini(&copy);
+    return good;
+}
+
+/* Loads the pieces of a copy or a snapshot. from: the place behind which records count. */
+static bool load_chunks(struct srv_write *w, uint64_t from)
+{
     const size_t count = w->op.piece_count;
     bool good = true;
-    w->status = OBB_OK;
-    for (size_t i = 0; i < count && good; i++) {
-        struct wire_buf copy = {0}; /* the record may be tried again */
-        wire_buf_append(&copy, w->op.pieces[i].bytes, w->op.pieces[i].length);
-        good = !copy.failed && srv_scene_loader_chunk(w->loader, i, count, w->op.seq, &copy);
-        if (copy.failed)
-            w->status = OBB_NO_MEMORY;
-        wire_buf_fini(&copy);
-    }
+    for (size_t i = 0; i < count && good; i++)
+        good = load_piece(w, &w->op.pieces[i], i, count, from);
+    return good;
+}
+
+/* Loads a record that follows. */
+static bool load_record(struct srv_write *w, const srv_woken_record *record)
+{
+    bool good = true;
+    for (size_t i = 0; i < record->piece_count && good; i++)
+        good = load_piece(w, &record->pieces[i], i, 0, record->seq);
+    return good && srv_scene_loader_record(w->loader, record->seq, record->bytes);
+}
+
+/* Notes whether what was loaded is what the record says. */
+static void judge_loaded(struct srv_write *w, bool good)
+{
     const srv_restored_scene *restored = &w->loader->restored;
     if (!good && w->status == OBB_OK)
         w->status = w->loader->no_memory ? OBB_NO_MEMORY : OBB_BAD_VALUE;
     if (good && (restored->journaled.scene == NULL ||
                  !wire_record_id_equal(restored->journaled.newest, w->followed)))
         w->status = OBB_BAD_VALUE; /* it is another one than the record says */
+}
+
+/* Loads the copy. On the pool. */
+static size_t load_copy_step(struct srv_job *job)
+{
+    struct srv_write *w = (struct srv_write *)job;
+    w->status = OBB_OK;
+    judge_loaded(w, load_chunks(w, w->op.seq));
+    return 0;
+}
+
+/* Loads a scene that wakes: its snapshot or its making, and the records behind it. On the pool. */
+static size_t load_woken_step(struct srv_job *job)
+{
+    struct srv_write *w = (struct srv_write *)job;
+    const srv_foreign *woken = w->op.woken;
+    w->status = OBB_OK;
+    w->loader->is_exact = true;
+    const srv_woken_record first = {.seq = woken->from,
+                                    .bytes = woken->bytes,
+                                    .pieces = woken->pieces,
+                                    .piece_count = woken->piece_count};
+    bool good = woken->is_snapshot || is_copy(&w->op) ? load_chunks(w, woken->from)
+                                                      : load_record(w, &first);
+    for (size_t i = 0; i < woken->record_count && good; i++)
+        good = load_record(w, &woken->records[i]);
+    judge_loaded(w, good);
     return 0;
 }
 
@@ -231,6 +281,7 @@ static bool complete_loaded(struct srv_write *w, struct srv_companion *companion
                                             .number = srv_journal_number(writer->tails.journal),
                                             .newest = w->followed,
                                             .place = w->op.seq,
+                                            .bytes = restored->journaled.bytes,
                                             .size = restored->journaled.size};
     if (!srv_remembered_resume(&companion->remembered, writer->budget, restored->commits,
                                restored->commit_count))
@@ -307,7 +358,7 @@ static void follow_copy(struct srv_write *w, const wire_record *head)
     srv_scene_loader_init(w->loader, 0, obb_store_kernels(w->writer->store));
     if (w->tail != NULL)
         srv_snapshots_pause(srv_tail_journaled(w->tail));
-    follow_on_pool(w, load_copy_step, copy_loaded);
+    follow_on_pool(w, w->op.woken != NULL ? load_woken_step : load_copy_step, copy_loaded);
 }
 
 void srv_write_follow(struct srv_write *w)
@@ -317,6 +368,14 @@ void srv_write_follow(struct srv_write *w)
     w->made_scene = false;
     w->prepared = NULL;
     w->followed = head.kind == WIRE_RECORD_WHOLE ? head.base : head.id;
+    if (status == OBB_OK && w->op.woken != NULL) {
+        w->followed = w->op.woken->newest;
+        if (w->tail != NULL || !head.effects.has_settings)
+            refuse_record(w, SRV_REFUSED_BY_STORE, OBB_BAD_VALUE);
+        else
+            follow_copy(w, &head);
+        return;
+    }
     if (status == OBB_OK &&
         (head.kind == WIRE_RECORD_WHOLE || (head.kind == WIRE_RECORD_MADE && is_copy(&w->op)))) {
         follow_copy(w, &head);

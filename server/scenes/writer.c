@@ -80,8 +80,33 @@ static bool is_repeated(struct srv_write *w)
     return true;
 }
 
+static void on_woken(struct srv_wake_wait *wait, bool good)
+{
+    struct srv_write *w =
+        (struct srv_write *)(void *)((char *)wait - offsetof(struct srv_write, wake_wait));
+    if (good)
+        w->begin(w);
+    else
+        srv_write_refuse_by_journal(w, SRV_JOURNAL_FAILED);
+}
+
+/* Returns true if the scene sleeps: the op waits until it is woken, or is refused. */
+static bool waits_for_sleeper(struct srv_write *w)
+{
+    struct srv_journal *journal = w->writer->tails.journal;
+    if (journal == NULL || w->op.kind == SRV_OP_FOLLOW ||
+        !srv_journal_asleep(journal, w->op.scene, NULL))
+        return false;
+    w->wake_wait = (struct srv_wake_wait){.done = on_woken};
+    if (!srv_journal_wake(journal, w->op.scene, &w->wake_wait))
+        srv_write_refuse_by_journal(w, SRV_JOURNAL_FAILED);
+    return true;
+}
+
 static void begin(struct srv_write *w)
 {
+    if (waits_for_sleeper(w))
+        return;
     w->now_ms = srv_clock() * 1e3;
     w->scene = obb_store_find(w->writer->store, w->op.scene);
     if (w->scene != NULL && srv_lock_wait(w->writer->locks, w->scene, &w->wait))
@@ -148,6 +173,31 @@ void srv_write(struct srv_writer *writer, struct srv_write *w)
     begin(w);
 }
 
+bool srv_writer_at_rest(const struct srv_writer *writer, struct obb_scene *scene)
+{
+    struct srv_tail *tail = srv_tail_of(scene);
+    if (tail == NULL || !srv_tail_at_rest(tail) || srv_scene_locked(writer->locks, scene) ||
+        obb_scene_viewed(scene) || srv_tail_journaled(tail)->under_way != NULL)
+        return false;
+    for (size_t i = 0; i < writer->listener_count; i++) {
+        const srv_write_listener *listener = &writer->listeners[i];
+        if (listener->holds != NULL && listener->holds(listener->context, scene))
+            return false;
+    }
+    return true;
+}
+
+void srv_writer_let_sleep(struct srv_writer *writer, struct obb_scene *scene)
+{
+    struct srv_write w = {.op = {.kind = SRV_OP_REMOVE, .scene = obb_scene_name(scene)},
+                          .writer = writer};
+    struct srv_tail *tail = srv_tail_of(scene);
+    w.scene = scene;
+    srv_snapshots_remove(writer->tails.snapshots, srv_tail_journaled(tail));
+    srv_tail_destroy(tail);
+    (void)srv_write_remove_scene(&w);
+}
+
 void srv_writer_fini(struct srv_writer *writer)
 {
     while (writer->companions.first != NULL) {
@@ -161,6 +211,9 @@ void srv_write_cancel(struct srv_write *w)
 {
     if (w->parts != NULL && w->record != NULL) { /* its record is not appended yet */
         srv_snapshot_parts_cancel(w->parts);
+    } else if (w->wake_wait.in != NULL) {
+        srv_wake_wait_leave(&w->wake_wait);
+        srv_write_refuse(w, SRV_REFUSED_BY_SCENE, OBB_CANCELLED);
     } else if (w->wait.lock != NULL) {
         srv_lock_unwait(&w->wait);
         srv_write_refuse(w, SRV_REFUSED_BY_SCENE, OBB_CANCELLED);

@@ -4,7 +4,7 @@
  * srv_write applies an op on the loop. A large edit is prepared on the pool, behind the lock of its
  * scene, and committed on the loop. Each op goes this way:
  *
- *   1. If the scene is locked, wait until it is not, and begin anew.
+ *   1. If the scene is locked, wait until it is not, and begin anew. If it sleeps, it is woken.
  *   2. Check Obbd-If-Epoch and If-Match.
  *   3. Find the scene, or make it for an edit that may.
  *      An edit for which --scene-memory leaves no room is refused before it is applied. Then the
@@ -41,6 +41,14 @@ void srv_writer_listen(struct srv_writer *writer, srv_write_listener listener);
  * if the record does not fit what is there; by the store, as for other ops that make a scene.
  * Cost: an edit is prepared on the loop if that is estimated to take at most SRV_LOOP_NS. */
 void srv_write(struct srv_writer *writer, struct srv_write *write);
+
+/* Returns whether the scene, which is durable, is at rest: nothing of it waits, is under way or is
+ * being read, and no listener holds it. */
+bool srv_writer_at_rest(const struct srv_writer *writer, struct obb_scene *scene);
+
+/* Takes a scene at rest out of the store, which sleeps from now on (srv_shared_sleep). No listener
+ * hears of it. */
+void srv_writer_let_sleep(struct srv_writer *writer, struct obb_scene *scene);
 
 /* Frees what the writer keeps beside the scenes, for the end of the service. */
 void srv_writer_fini(struct srv_writer *writer);

@@ -242,6 +242,7 @@ START_TEST(a_node_that_joins_late_loads_snapshots)
     wait_for_sum("obbd_journal_snapshots_total", 1);
     wait_for_sum("obbd_journal_purges_total", 1);
     start(2); /* late */
+    wait_for_revision(2, "s", TIMES + 1);
     ck_assert_double_ge(metric(2, "obbd_journal_loads_total"), 1);
     for (size_t i = 0; i < NODES; i++) {
         wait_for_revision(i, "s", TIMES + 1);
@@ -643,6 +644,173 @@ START_TEST(without_the_servers_writes_are_refused_and_reads_go_on)
 }
 END_TEST
 
+/* ---- Scenes that sleep ----------------------------------------------------------------------- */
+
+/* A scene that nobody asks for goes after 1.5 s. */
+static void setup_idle(void)
+{
+    cluster_init(&cluster, 1);
+    cluster.idle = "1";
+    start(0);
+    start(1);
+}
+
+static void wait_for_metric(size_t i, const char *name, double value)
+{
+    for (int n = 0; metric(i, name) != value; n++) {
+        ck_assert_msg(n < 6000, "node %zu, %s", i, name);
+        cluster_rest(5);
+    }
+}
+
+START_TEST(a_node_holds_only_what_was_asked_of_it)
+{
+    struct http_client *a = nodes[0].client, *b = nodes[1].client;
+    struct http_answer answer = {0};
+    commit_boxes(0, "s", 0, 300, "{\"revision\":1}");
+    commit_boxes(0, "s", 200, 310, "{\"revision\":2}");
+    expect(a, "POST", S "/commit", "{\"time\":900,\"remove\":[\"7\"]}", 200, "{\"revision\":3}");
+    expect(a, "PUT", "/v1/scenes/t", NULL, 201, NULL);
+    expect(a, "POST", S "/copy", "{\"to\":\"copy\"}", 201, NULL);
+    wait_for_metric(1, "obbd_scenes_asleep", 3);
+    expect(b, "GET", "/v1/scenes?fresh", NULL, 200,
+           "{\"scenes\":[{\"name\":\"copy\",\"boxes\":309,\"revision\":1},"
+           "{\"name\":\"s\",\"boxes\":309,\"revision\":3},"
+           "{\"name\":\"t\",\"boxes\":0,\"revision\":0}]}");
+    expect(b, "GET", "/v1/scenes?limit=1", NULL, 200,
+           "{\"scenes\":[{\"name\":\"copy\",\"boxes\":309,\"revision\":1}]}");
+    ck_assert_double_eq(metric(1, "obbd_scenes"), 0);
+    ck_assert_double_eq(metric(1, "obbd_boxes"), 0);
+    expect(b, "GET", S "?revision=3", NULL, 200, "{\"boxes\":309,\"revision\":3}");
+    ck_assert_double_eq(metric(1, "obbd_scenes"), 1);
+    ck_assert_double_eq(metric(1, "obbd_boxes"), 309);
+    ck_assert_double_eq(metric(1, "obbd_scenes_asleep"), 2);
+    ck_assert_double_eq(metric(1, "obbd_scene_wakes_total"), 1);
+    same_at_all("s");
+    start(2);
+    http_send(nodes[2].client, "GET", "/v1/scenes/t",
+              (const char *const[]){"Obbd-If-Epoch: 0000000000000001", NULL}, NULL, &answer);
+    ck_assert_int_eq(answer.status, 412);
+    ck_assert_double_eq(metric(2, "obbd_scenes"), 0);
+    http_answer_fini(&answer);
+    expect(nodes[2].client, "PUT", "/v1/scenes/t", NULL, 200, "{\"revision\":0}"); /* it is there */
+    expect(nodes[2].client, "POST", "/v1/scenes/t/copy", "{\"to\":\"copy\"}", 409, NULL);
+    expect(nodes[2].client, "POST", S "/query/point", "{\"points\":[[0,0,0]]}", 200,
+           "{\"revision\":3}");
+    expect(b, "DELETE", "/v1/scenes/copy", NULL, 204, NULL); /* it is woken to end */
+    wait_for(0, "/v1/scenes/copy", 404);
+    wait_for(2, "/v1/scenes/copy", 404);
+    same_at_all("s");
+    same_at_all("t");
+}
+END_TEST
+
+START_TEST(a_scene_sleeps_when_nobody_asks_and_wakes_the_same)
+{
+    struct http_client *a = nodes[0].client, *b = nodes[1].client;
+    static const char known[] = "{\"id\":\"once\",\"time\":500,\"put\":{\"a\":" UNIT(0) "}}";
+    commit_boxes(0, "s", 0, 300, "{\"revision\":1}");
+    expect(a, "POST", S "/commit", known, 200, "{\"revision\":2}");
+    expect(a, "PUT", "/v1/scenes/lobby", "{\"durable\":false}", 201, NULL);
+    wait_for_revision(1, "s", 2);
+    char *before = cluster_picture(&cluster, 0, "s");
+    for (size_t i = 0; i < 2; i++) {
+        wait_for_metric(i, "obbd_scenes_asleep", 1);
+        ck_assert_double_eq(metric(i, "obbd_scenes"), i == 0); /* the lobby stays */
+        ck_assert_double_eq(metric(i, "obbd_boxes"), 0);
+        ck_assert_double_lt(metric(i, "obbd_in_flight_bytes"), 1e6);
+    }
+    char *after = cluster_picture(&cluster, 0, "s");
+    ck_assert_str_eq(before, after);
+    free(before);
+    free(after);
+    same_at_all("s");
+    expect(b, "POST", S "/commit", known, 200, "{\"revision\":2,\"repeated\":true}");
+    for (size_t i = 0; i < 2; i++)
+        wait_for_metric(i, "obbd_scenes_asleep", 1);
+    expect(b, "POST", S "/commit", "{\"if_revision\":2,\"time\":600,\"remove\":[\"7\"]}", 200,
+           "{\"revision\":3,\"removed\":1}");
+    expect(a, "GET", S "?revision=3", NULL, 200, "{\"boxes\":300}");
+    same_at_all("s");
+    ck_assert_double_ge(metric(1, "obbd_scene_wakes_total"), 2);
+    ck_assert_double_eq(metric(0, "obbd_scene_wake_failures_total"), 0);
+}
+END_TEST
+
+START_TEST(a_stream_of_events_wakes_a_scene_and_keeps_it)
+{
+    struct follower f;
+    struct follower_message message;
+    expect(nodes[0].client, "PUT", S, NULL, 201, NULL);
+    wait_for_metric(1, "obbd_scenes_asleep", 1);
+    follower_open(&f, daemon_dial(&nodes[1].obbd), S "/events?topics=commits", NULL);
+    wait_for_metric(1, "obbd_followers", 1);
+    wait_for_metric(0, "obbd_scenes_asleep", 1);
+    cluster_rest(1000);
+    ck_assert_double_eq(metric(1, "obbd_scenes"), 1);
+    for (int i = 1; i <= 3; i++) {
+        expect(nodes[0].client, "POST", S "/commit",
+               test_text("{\"put\":{\"a\":{\"center\":[%d,0,0],\"half_extents\":[1,1,1]}}}", i),
+               200, NULL);
+        do
+            ck_assert(follower_next(&f, 10000, &message));
+        while (strcmp(message.event, "commit") != 0);
+        ck_assert_int_eq(message.id, i);
+        if (i == 2)
+            wait_for_metric(0, "obbd_scenes_asleep", 1);
+    }
+    follower_close(&f);
+    wait_for_metric(1, "obbd_scenes_asleep", 1);
+}
+END_TEST
+
+START_TEST(a_scene_that_sleeps_cannot_be_had_without_the_servers)
+{
+    struct http_answer answer = {0};
+    commit_boxes(0, "s", 0, 300, "{\"revision\":1}");
+    wait_for_metric(1, "obbd_scenes_asleep", 1);
+    nats_end(cluster.servers, SIGKILL);
+    http_send(nodes[1].client, "GET", S, NULL, NULL, &answer);
+    ck_assert_int_eq(answer.status, 503);
+    ck_assert_ptr_nonnull(http_header(&answer, "Retry-After"));
+    http_send(nodes[1].client, "POST", S "/commit", NULL, "{\"put\":{\"a\":" UNIT(0) "}}", &answer);
+    ck_assert_int_eq(answer.status, 503);
+    ck_assert_ptr_nonnull(http_header(&answer, "Retry-After"));
+    expect(nodes[1].client, "GET", "/v1/scenes", NULL, 200,
+           "{\"scenes\":[{\"name\":\"s\",\"boxes\":300,\"revision\":1}]}");
+    cluster_rest(2500); /* what the first node holds stays */
+    expect(nodes[0].client, "GET", S, NULL, 200, "{\"boxes\":300}");
+    nats_start(cluster.servers);
+    wait_for(1, S, 200);
+    http_answer_fini(&answer);
+    same_at_all("s");
+}
+END_TEST
+
+/* Snapshots are written and the log is purged, while nodes begin and wake the scene. */
+START_TEST(a_scene_wakes_beside_purges)
+{
+    enum { EACH = 9000, TIMES = 5 };
+    for (int i = 0; i < TIMES; i++) {
+        commit_boxes(0, "s", i * EACH, (i + 1) * EACH, NULL);
+        if (nodes[2].runs)
+            cluster_stop(&cluster, 2);
+        start(2);
+        for (size_t k = 1; k < NODES; k++)
+            wait_for_revision(k, "s", i + 1);
+    }
+    wait_for_sum("obbd_journal_snapshots_total", 1);
+    wait_for_sum("obbd_journal_purges_total", 1);
+    cluster_stop(&cluster, 2);
+    start(2);
+    ck_assert_double_eq(metric(2, "obbd_scenes"), 0);
+    same_at_all("s");
+    ck_assert_double_eq(metric(2, "obbd_journal_loads_total"), 1);
+    for (size_t i = 0; i < NODES; i++)
+        ck_assert_double_eq(metric(i, "obbd_journal_differed_total"), 0);
+}
+END_TEST
+
 /* ---- Many writers, and ends ------------------------------------------------------------------ */
 
 enum { WRITERS = 6, COMMITS = 120, ALL = WRITERS * COMMITS };
@@ -722,6 +890,7 @@ int main(void)
     tcase_add_test(tc, large_commits_reach_all_nodes);
     tcase_add_test(tc, copies_reach_all_nodes);
     tcase_add_test(tc, a_node_that_joins_late_loads_snapshots);
+    tcase_add_test(tc, a_scene_wakes_beside_purges);
     tcase_add_test(tc, copies_of_two_nodes_onto_one_scene_come_one_after_the_other);
     tcase_add_test(tc, a_revision_that_another_node_has_shown_is_read_at_any);
     tcase_add_test(tc, a_request_waits_for_a_revision_until_it_is_published);
@@ -733,6 +902,14 @@ int main(void)
     tcase_add_test(tc, without_the_servers_writes_are_refused_and_reads_go_on);
     tcase_add_test(tc, nothing_is_lost_when_nodes_and_servers_end);
     suite_add_tcase(suite, tc);
+    TCase *sleep = tcase_create("sleep");
+    tcase_set_timeout(sleep, test_timeout(60));
+    tcase_add_checked_fixture(sleep, setup_idle, teardown);
+    tcase_add_test(sleep, a_node_holds_only_what_was_asked_of_it);
+    tcase_add_test(sleep, a_scene_sleeps_when_nobody_asks_and_wakes_the_same);
+    tcase_add_test(sleep, a_stream_of_events_wakes_a_scene_and_keeps_it);
+    tcase_add_test(sleep, a_scene_that_sleeps_cannot_be_had_without_the_servers);
+    suite_add_tcase(suite, sleep);
     TCase *servers = tcase_create("three servers");
     tcase_set_timeout(servers, test_timeout(90));
     tcase_add_test(servers, nothing_is_lost_when_the_leader_ends);

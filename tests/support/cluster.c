@@ -39,7 +39,7 @@ void cluster_fini(struct test_cluster *cluster)
 
 void cluster_launch(struct test_cluster *cluster, size_t node)
 {
-    const char *arguments[2 * CLUSTER_SERVERS + 5];
+    const char *arguments[2 * CLUSTER_SERVERS + 9];
     struct test_node *n = &cluster->nodes[node];
     size_t count = 0;
     for (size_t i = 0; i < cluster->server_count; i++) {
@@ -50,6 +50,12 @@ void cluster_launch(struct test_cluster *cluster, size_t node)
     arguments[count++] = cluster->server_count == 1 ? "1" : "3";
     arguments[count++] = "--journal-keep";
     arguments[count++] = "1";
+    if (cluster->idle != NULL) {
+        arguments[count++] = "--journal-idle";
+        arguments[count++] = cluster->idle;
+        arguments[count++] = "--request-timeout";
+        arguments[count++] = "500";
+    }
     arguments[count] = NULL;
     daemon_start(&n->obbd, arguments);
     n->client = http_open(n->obbd.url);

@@ -24,6 +24,8 @@ struct test_cluster {
     struct test_nats servers[CLUSTER_SERVERS];
     size_t server_count;
     struct test_node nodes[CLUSTER_NODES];
+    const char
+        *idle; /* seconds: --journal-idle; requests then take half a second. NULL: as usual */
 };
 
 /* Starts one server, or three that keep the log on each of them. No node runs yet. */

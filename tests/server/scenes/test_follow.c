@@ -14,6 +14,7 @@ enum {
     LARGE = 400,
     FLIGHTS = 64,
     CALLS = 64,
+    ASIDES = 8,
     KEPT = 4000,
     WRITERS = 400 /* most nodes that were ever begun */
 };
@@ -54,6 +55,7 @@ static void reach_log(const struct message *m)
 /* ---- Pieces beside the log ------------------------------------------------------------------- */
 
 static bool with_snapshots; /* else nodes write none, and live as long as the log */
+static bool with_sleep;     /* scenes that others make are not held at first, and go now and then */
 
 static struct {
     struct kept {
@@ -134,6 +136,11 @@ static struct node {
     bool away, began;
     struct call asked[CALLS];
     size_t asking;
+    struct aside { /* what is read beside the log */
+        char name[16];
+        uint64_t tag; /* 0: none */
+        size_t at;
+    } asides[ASIDES];
     size_t end; /* of the log when the node began */
     bool told_end;
     bool retires;  /* it takes no op any more */
@@ -148,6 +155,7 @@ static struct node {
     struct srv_journal *journal;
     bool caught_up;
     size_t events, removals;
+    struct srv_wake_wait wakes[SCENES];
 } nodes[NODES];
 
 static struct node *node_of(struct srv_stream *stream) { return (struct node *)stream; }
@@ -213,6 +221,45 @@ static void stream_rewind(struct srv_stream *stream, uint64_t seq)
 {
     ck_assert_uint_le(seq, node_of(stream)->at);
     node_of(stream)->at = (size_t)seq - 1;
+}
+
+static bool stream_read(struct srv_stream *stream, obb_str name, uint64_t seq, uint64_t tag)
+{
+    struct node *n = node_of(stream);
+    for (size_t i = 0; i < ASIDES && !n->away; i++)
+        if (n->asides[i].tag == 0) {
+            n->asides[i] = (struct aside){.tag = tag, .at = (size_t)seq - 1};
+            memcpy(n->asides[i].name, name.bytes, name.length);
+            return true;
+        }
+    return false;
+}
+
+static void stream_unread(struct srv_stream *stream, uint64_t tag)
+{
+    struct node *n = node_of(stream);
+    for (size_t i = 0; i < ASIDES; i++)
+        if (n->asides[i].tag == tag)
+            n->asides[i].tag = 0;
+}
+
+/* Delivers a message beside the log, or stops without a word. */
+static void read_aside(struct node *n)
+{
+    struct aside *a = &n->asides[test_below(&rng, ASIDES)];
+    if (a->tag == 0 || n->away)
+        return;
+    if (test_below(&rng, 200) == 0) {
+        a->tag = 0;
+        return;
+    }
+    while (a->at < the_log.count && (the_log.messages[a->at].is_purged ||
+                                     strcmp(the_log.messages[a->at].name, a->name) != 0))
+        a->at++;
+    if (a->at == the_log.count)
+        return;
+    const struct message m = the_log.messages[a->at++];
+    n->calls.read(n->calls.context, a->tag, a->at, (obb_str){.bytes = m.bytes, .length = m.length});
 }
 
 /* Does something that a node has asked for. The node hears of it, or not. */
@@ -312,6 +359,11 @@ static void foreign(void *context, const srv_foreign *record)
 
 static void on_caught_up(void *context) { ((struct node *)context)->caught_up = true; }
 
+static bool may_sleep(void *context, obb_str name)
+{
+    return obb_store_find(((struct node *)context)->store, name) == NULL;
+}
+
 static void on_lost(void *context, const char *why)
 {
     (void)context;
@@ -347,12 +399,15 @@ static void on_snapshot(void *context, obb_str name, const wire_record *record)
         srv_snapshot_told(&n->snapshots, srv_tail_journaled(tail), record->base_id);
 }
 
-/* No snapshot may be damaged; one that was removed meanwhile is passed over. */
+/* No snapshot may be damaged. One that was removed meanwhile is passed over, and so is what is left
+ * of the messages behind it, or what does not come within a few milliseconds. */
 static void on_warning(void *context, obb_str name, bool again, const char *why)
 {
     (void)context;
-    ck_assert_msg(again || strstr(why, "are not there") != NULL, "%.*s: %s", (int)name.length,
-                  name.bytes, why);
+    ck_assert_msg(again || strstr(why, "are not there") != NULL ||
+                      (with_sleep && (strstr(why, "were purged meanwhile") != NULL ||
+                                      strstr(why, "nothing is heard") != NULL)),
+                  "%.*s: %s", (int)name.length, name.bytes, why);
 }
 
 static uint64_t writers[WRITERS]; /* of all nodes that were ever begun */
@@ -368,6 +423,8 @@ static void begin_node(struct node *n)
                                   .drop = stream_drop,
                                   .purge = stream_purge,
                                   .rewind = stream_rewind,
+                                  .read = stream_read,
+                                  .unread = stream_unread,
                                   .connected = stream_connected,
                                   .close = stream_close},
                        .end = the_log.count};
@@ -387,6 +444,7 @@ static void begin_node(struct node *n)
                                         .keep_ms = 3,
                                         .foreign = foreign,
                                         .snapshot = on_snapshot,
+                                        .may_sleep = with_sleep ? may_sleep : NULL,
                                         .warn = on_warning,
                                         .caught_up = on_caught_up,
                                         .lost = on_lost,
@@ -721,6 +779,8 @@ static void pump(void)
         move_flight(n);
     for (size_t i = test_below(&rng, 6); i > 0; i--)
         answer_call(n);
+    for (size_t i = test_below(&rng, 30); i > 0; i--)
+        read_aside(n);
     if (n->is_stuck) {
         srv_loop_step(loop, 0);
         return;
@@ -744,8 +804,20 @@ static bool has_followed(const struct node *n)
     return srv_drain_empty(&n->drain);
 }
 
+static size_t facts_compared;
+
 static bool is_equal(const struct node *n, size_t s)
 {
+    srv_asleep asleep;
+    if (srv_journal_asleep(n->journal, obb_str_of(scene_names[s]), &asleep)) {
+        obb_scene_info info;
+        if (model[s].scene == NULL)
+            return false;
+        obb_scene_info_without_bounds(model[s].scene, &info);
+        facts_compared++;
+        return asleep.epoch == model[s].epoch && asleep.revision == info.now.revision &&
+               asleep.knows_boxes && asleep.boxes == info.boxes;
+    }
     struct obb_scene *scene = obb_store_find(n->store, obb_str_of(scene_names[s]));
     if (scene == NULL || model[s].scene == NULL)
         return scene == NULL && model[s].scene == NULL;
@@ -771,6 +843,57 @@ static bool lacks_purged(const struct node *n)
     return false;
 }
 
+static void on_woken(struct srv_wake_wait *wait, bool good)
+{
+    (void)good;
+    wait->done = NULL;
+}
+
+/* Somebody asks for a scene. */
+static void want(struct node *n, size_t s)
+{
+    if (n->wakes[s].done != NULL)
+        return;
+    n->wakes[s] = (struct srv_wake_wait){.done = on_woken};
+    if (!srv_journal_wake(n->journal, obb_str_of(scene_names[s]), &n->wakes[s]))
+        n->wakes[s].done = NULL;
+}
+
+/* Nobody has asked for a scene for long. */
+static void let_sleep(struct node *n, size_t s)
+{
+    struct obb_scene *scene = obb_store_find(n->store, obb_str_of(scene_names[s]));
+    if (scene != NULL && srv_writer_at_rest(&n->writer, scene) &&
+        srv_shared_sleep(n->journal, obb_str_of(scene_names[s])))
+        srv_writer_let_sleep(&n->writer, scene);
+}
+
+static void sleep_or_wake(void)
+{
+    struct node *n = &nodes[test_below(&rng, NODES)];
+    const size_t s = test_below(&rng, SCENES);
+    if (test_below(&rng, 2) == 0)
+        let_sleep(n, s);
+    else
+        want(n, s);
+}
+
+/* Wakes all, and returns whether none sleeps. */
+static bool all_awake(void)
+{
+    bool awake = true;
+    for (size_t i = 0; i < NODES; i++)
+        for (size_t s = 0; s < SCENES; s++)
+            if (srv_journal_asleep(nodes[i].journal, obb_str_of(scene_names[s]), NULL)) {
+                ck_assert(is_equal(&nodes[i], s));
+                want(&nodes[i], s);
+                awake = false;
+            } else if (nodes[i].wakes[s].done != NULL) {
+                awake = false;
+            }
+    return awake;
+}
+
 /* Lets everybody come to rest, and compares all with the log. A node judges a part of what it was
  * sent in each turn of the loop. */
 static void compare(void)
@@ -784,11 +907,13 @@ static void compare(void)
                 move_flight(&nodes[i]);
             while (nodes[i].asking > 0)
                 answer_call(&nodes[i]);
+            for (int k = 0; k < 100; k++)
+                read_aside(&nodes[i]);
             do
                 deliver(&nodes[i]);
             while (nodes[i].at < the_log.count);
             nodes[i].calls.rest(nodes[i].calls.context);
-            srv_loop_step(loop, rest && !with_snapshots ? 0 : 1);
+            srv_loop_step(loop, rest && !with_snapshots && !with_sleep ? 0 : 1);
         }
         ck_assert(!with_snapshots || ++steps < 20000);
         if (!rest)
@@ -797,7 +922,7 @@ static void compare(void)
         for (size_t i = 0; i < NODES; i++)
             rest = rest && nodes[i].at == the_log.count && nodes[i].flying == 0 &&
                    nodes[i].asking == 0 && nodes[i].caught_up && has_followed(&nodes[i]);
-        rest = rest && (!with_snapshots || all_equal());
+        rest = rest && (!with_snapshots || all_equal()) && all_awake();
     }
     for (size_t i = 0; i < NODES; i++)
         for (size_t s = 0; s < SCENES; s++) {
@@ -869,6 +994,32 @@ static void end_all(void)
     op_room = 0;
 }
 
+static struct sleeps {
+    uint64_t sleeps, wakes, failures;
+} ended; /* of nodes that have ended */
+
+static struct sleeps sleeps_so_far(void)
+{
+    struct sleeps sum = ended;
+    for (size_t i = 0; i < NODES; i++) {
+        const struct srv_journal_figures *f = srv_journal_figures(nodes[i].journal);
+        sum.sleeps += atomic_load(&f->sleeps);
+        sum.wakes += atomic_load(&f->wakes);
+        sum.failures += atomic_load(&f->wake_failures);
+    }
+    return sum;
+}
+
+static void print_sleeps(void)
+{
+    const struct sleeps sum = sleeps_so_far();
+    if (with_sleep)
+        printf("%llu times a scene went to sleep, %llu times one was woken, %llu tries failed, %zu "
+               "comparisons of one that slept\n",
+               (unsigned long long)sum.sleeps, (unsigned long long)sum.wakes,
+               (unsigned long long)sum.failures, facts_compared);
+}
+
 static uint64_t conflicts(void)
 {
     uint64_t sum = 0;
@@ -882,7 +1033,8 @@ static uint64_t conflicts(void)
 /* Returns whether everything was seen often enough. */
 static bool enough(void)
 {
-    return counts.good >= 2000 && counts.refused >= 100 && counts.journal >= 10 &&
+    return (!with_sleep || (sleeps_so_far().sleeps >= 500 && sleeps_so_far().wakes >= 500)) &&
+           counts.good >= 2000 && counts.refused >= 100 && counts.journal >= 10 &&
            counts.removed >= 5 && counts.made >= 5 && counts.conditions >= 20 &&
            counts.configured >= 20 && counts.large >= 30 && conflicts() >= 300 &&
            the_log.slices >= 200 && the_log.lost >= 20 && the_log.repeated >= 20 &&
@@ -901,6 +1053,8 @@ static void run_services(uint64_t seed)
         if (!slot->busy)
             start_op(slot, &nodes[test_below(&rng, NODES)]);
         n->away = test_below(&rng, n->away ? 30 : 1000) == 0 ? !n->away : n->away;
+        if (with_sleep && test_below(&rng, 10) == 0)
+            sleep_or_wake();
         pump();
         if (test_below(&rng, 1000) == 0)
             compare();
@@ -914,15 +1068,16 @@ static void run_services(uint64_t seed)
         counts.configured, counts.large, counts.conditions, model_counts, model_void,
         (unsigned long long)conflicts(), the_log.count, the_log.slices, the_log.lost,
         the_log.repeated, the_log.unheard);
+    print_sleeps();
     ck_assert_uint_gt(model_void, 300);
-    for (size_t i = 0; i < NODES; i++) /* all have told the same */
+    for (size_t i = 0; i < NODES && !with_sleep; i++) /* all have told the same */
         ck_assert(nodes[i].events == nodes[0].events && nodes[i].removals == nodes[0].removals);
     end_all();
 }
 
 START_TEST(all_services_come_to_what_the_log_says)
 {
-    with_snapshots = false;
+    with_snapshots = with_sleep = false;
     for (uint64_t seed = 1; seed <= test_effort(2); seed++)
         run_services(seed);
 }
@@ -967,6 +1122,12 @@ static void restart(struct node *n)
     if (!is_idle(n))
         return;
     add_figures(n);
+    const struct srv_journal_figures *f = srv_journal_figures(n->journal);
+    ended.sleeps += atomic_load(&f->sleeps);
+    ended.wakes += atomic_load(&f->wakes);
+    ended.failures += atomic_load(&f->wake_failures);
+    for (size_t s = 0; s < SCENES; s++)
+        srv_wake_wait_leave(&n->wakes[s]);
     end_node(n);
     begin_node(n);
     figures.restarts++;
@@ -975,6 +1136,9 @@ static void restart(struct node *n)
 static bool enough_snapshots(void)
 {
     const struct figures f = figures_so_far();
+    if (with_sleep)
+        return f.restarts >= 5 && f.loads >= 100 && f.snapshots >= 25 && beside.purges >= 300 &&
+               counts.removed >= 2 && sleeps_so_far().sleeps >= 200;
     return f.restarts >= 5 && f.loads >= 15 && f.differed >= 3 && f.snapshots >= 25 &&
            beside.purges >= 300 && counts.removed >= 2;
 }
@@ -997,6 +1161,8 @@ static void run_with_snapshots(uint64_t seed)
             nodes[0].is_stuck = nodes[0].caught_up && !nodes[0].retires;
         if (nodes[0].is_stuck && lacks_purged(&nodes[0]))
             nodes[0].is_stuck = false;
+        if (with_sleep && test_below(&rng, 10) == 0)
+            sleep_or_wake();
         pump();
         if (test_below(&rng, 30000) == 0)
             compare();
@@ -1010,6 +1176,7 @@ static void run_with_snapshots(uint64_t seed)
            (unsigned long long)f.snapshots, (unsigned long long)f.loads,
            (unsigned long long)f.differed, (unsigned long long)f.passed_over, counts.unknown,
            writer_count, beside.count);
+    print_sleeps();
     end_all();
 }
 
@@ -1018,8 +1185,30 @@ static void run_with_snapshots(uint64_t seed)
 START_TEST(services_that_begin_late_or_lag_come_to_what_the_log_says)
 {
     with_snapshots = true;
+    with_sleep = false;
     for (uint64_t seed = 1; seed <= test_effort(1); seed++)
         run_with_snapshots(seed);
+}
+END_TEST
+
+START_TEST(scenes_that_sleep_wake_to_what_the_log_says)
+{
+    with_snapshots = false;
+    with_sleep = true;
+    ended = (struct sleeps){0};
+    for (uint64_t seed = 1; seed <= test_effort(2); seed++)
+        run_services(seed);
+}
+END_TEST
+
+/* Messages are purged while they are read to wake a scene. */
+START_TEST(scenes_that_sleep_wake_from_snapshots)
+{
+    with_snapshots = with_sleep = true;
+    for (uint64_t seed = 1; seed <= test_effort(2); seed++) {
+        ended = (struct sleeps){0};
+        run_with_snapshots(seed);
+    }
 }
 END_TEST
 
@@ -1030,6 +1219,8 @@ int main(void)
     tcase_set_timeout(tc, test_patience(60));
     tcase_add_test(tc, all_services_come_to_what_the_log_says);
     tcase_add_test(tc, services_that_begin_late_or_lag_come_to_what_the_log_says);
+    tcase_add_test(tc, scenes_that_sleep_wake_to_what_the_log_says);
+    tcase_add_test(tc, scenes_that_sleep_wake_from_snapshots);
     suite_add_tcase(suite, tc);
     return test_main(suite);
 }

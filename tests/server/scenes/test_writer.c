@@ -46,8 +46,8 @@ static void setup_ops(void)
     locks = (struct srv_locks){.pool = pool, .drain = &drain};
     writer = (struct srv_writer){.locks = &locks, .pool = pool, .drain = &drain};
     ck_assert_int_eq(obb_store_create(2, 7500, NULL, &writer.store), OBB_OK);
-    srv_writer_listen(&writer, (srv_write_listener){on_commit, on_remove, first});
-    srv_writer_listen(&writer, (srv_write_listener){on_commit, on_remove, second});
+    srv_writer_listen(&writer, (srv_write_listener){on_commit, on_remove, NULL, first});
+    srv_writer_listen(&writer, (srv_write_listener){on_commit, on_remove, NULL, second});
     obb_arena_init(&arena);
     told[0] = '\0';
 }
