@@ -165,12 +165,26 @@ ${shown.length > 0 ? `<h4>Exchanges</h4>${shown.map(exchanged).join("")}` : ""}<
 
 // ---- Concepts --------------------------------------------------------------------------------------
 
+/** The colours of the pictures, and those that take their place in the dark. */
+const DARK = {
+    "#fbfcfd": "#191e24", "#eff2f5": "#232a32", "#18212a": "#e6ebf0", "#26313b": "#b9c4ce", "#55626e": "#9dabb8", "#b9c4ce": "#55626e",
+    "#c5ced7": "#44515d", "#a3b8cd": "#3f5468", "#dbe9fa": "#1c3451", "#0b63c4": "#6cb3f5", "#7432c9": "#c39bff", "#1d7a43": "#62cf8f",
+    "#0f9d63": "#3fc78d", "#3f9142": "#62cf8f", "#b3261e": "#ff8f83", "#cf4a41": "#ff8f83",
+};
+const inDark = (svg) =>
+    svg.replace(/#[0-9a-f]{3,8}\b/gi, (colour) => {
+        if (DARK[colour] === undefined) throw new Error(`a picture has the colour ${colour}, which has none for the dark`);
+        return DARK[colour];
+    });
+
 /** A section of the guide: a word, its picture, and what is said about it. Links lead to files, which the page does not have. */
 function concept(section) {
     const [, name, alt, picture, text] = /^(.*)\n\n!\[(.*)\]\((.*)\)\n([\s\S]*)$/.exec(section);
-    const source = `data:image/svg+xml;base64,${readFileSync(`${guide}/${picture}`).toString("base64")}`;
+    const svg = readFileSync(`${guide}/${picture}`, "utf8");
+    const [light, dark] = [svg, inDark(svg)].map((one) => `data:image/svg+xml;base64,${Buffer.from(one).toString("base64")}`);
+    const source = `<source media="(prefers-color-scheme: dark)" srcset="${dark}">`;
     const said = text.replace(/\[([^\]]+)\]\([^)]+\)/g, "$1").replace(/^Shown by (.*)$/ms, "Shown by exchanges: $1");
-    return `<h3>${name}</h3><img src="${source}" alt="${escaped(alt)}" width="560" height="190">${prose(said)}`;
+    return `<h3>${name}</h3><picture>${source}<img src="${light}" alt="${escaped(alt)}" width="560" height="190"></picture>${prose(said)}`;
 }
 const concepts = readFileSync(`${guide}/README.md`, "utf8").split("\n## ").slice(1).map(concept);
 

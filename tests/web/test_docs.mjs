@@ -81,7 +81,7 @@ test("every operation, parameter, status, object, field and exchange of the docu
     await close();
 });
 
-test("the concepts are on the page, with their pictures", async () => {
+test("the concepts are on the page, with their pictures, which are dark in the dark", async () => {
     const { page, close } = await show();
     const names = await page.locator("#concepts h3").allTextContents();
     assert.deepEqual(names, ["Scene", "Entity", "Frame", "Revision", "Time", "History", "Filters"]);
@@ -89,6 +89,19 @@ test("the concepts are on the page, with their pictures", async () => {
     assert.deepEqual(pictures, names.map(() => [560, true]));
     assert.doesNotMatch(await page.locator("#concepts").textContent(), /\]\(|\.http/);
     await close();
+    for (const [colorScheme, dark] of [["light", false], ["dark", true]]) {
+        const shown = await show({ colorScheme, viewport: { width: 1000, height: 800 }, bypassCSP: true });
+        const backs = await shown.page.locator("#concepts img").evaluateAll((all) =>
+            all.map((one) => {
+                const pen = document.createElement("canvas").getContext("2d");
+                pen.drawImage(one, 0, 0);
+                return pen.getImageData(8, 8, 1, 1).data[0];
+            }),
+        );
+        assert.deepEqual(backs.map((red) => red < 64), names.map(() => dark), backs.join());
+        await shown.page.locator("#concepts").screenshot({ path: `${PICTURES}docs-concepts-${colorScheme}.png` });
+        await shown.close();
+    }
 });
 
 test("every link leads to a place on the page or to the service", async () => {
