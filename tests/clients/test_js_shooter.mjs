@@ -78,6 +78,21 @@ test("what is no input is refused, and who leaves is gone", async () => {
         assert.equal((await fetch(url + path)).headers.get("content-type"), type);
 });
 
+test("a bot enters, runs, fires at whom it sees, and leaves on Ctrl-C", async () => {
+    const child = spawn("node", [new URL("player.mjs", example).pathname, `${url}/`, "tin"], { stdio: ["ignore", "pipe", "inherit"] });
+    const left = new Promise((resolve) => child.once("exit", resolve));
+    let told = "";
+    child.stdout.on("data", (bytes) => (told += bytes));
+    await until("ann sees the bot", () => at(ann, "tin"));
+    const [x, z] = at(ann, "tin");
+    await until("it runs", () => Math.hypot(at(ann, "tin")[0] - x, at(ann, "tin")[1] - z) > 0.3);
+    await until("it fires", () => ann.told.some(({ shooter }) => shooter === "tin"));
+    child.kill("SIGINT");
+    assert.equal(await left, 0);
+    assert.equal(told, "tin plays, until Ctrl-C\n");
+    await until("it is gone", () => at(ann, "tin") === undefined);
+});
+
 const ok = await run();
 ann.leave();
 server.kill("SIGTERM");

@@ -52,13 +52,20 @@ function showTally(hits, judged) {
 
 // ---- What is drawn ---------------------------------------------------------------------------------
 
-const SCALE = 28; // pixels a metre
+const [WIDTH, HEIGHT] = [560, 260]; // of a view, in units of its own
+const SCALE = 28; // of these units a metre
 const screen = (x, z) => [280 + x * SCALE, 44 - z * SCALE];
 const colour = (name) => getComputedStyle(document.documentElement).getPropertyValue(name);
 
 function drawView(canvas, targets, shot) {
     const pen = canvas.getContext("2d");
-    pen.clearRect(0, 0, canvas.width, canvas.height);
+    const width = Math.round(canvas.clientWidth * devicePixelRatio);
+    if (canvas.width !== width) [canvas.width, canvas.height] = [width, Math.round((width * HEIGHT) / WIDTH)];
+    const letters = (13 * WIDTH) / canvas.clientWidth; // as large on a phone as on a wide screen
+    pen.setTransform(width / WIDTH, 0, 0, width / WIDTH, 0, 0);
+    pen.clearRect(0, 0, WIDTH, HEIGHT);
+    pen.font = `${letters}px system-ui, "Liberation Sans", sans-serif`;
+    const write = (text, left, base) => pen.fillText(text, Math.max(4, Math.min(left, WIDTH - 4 - pen.measureText(text).width)), base);
     pen.strokeStyle = colour("--dim");
     pen.lineWidth = 1;
     pen.beginPath();
@@ -66,12 +73,12 @@ function drawView(canvas, targets, shot) {
     pen.lineTo(...screen(9, 0)); // the path of the target
     pen.stroke();
     pen.fillStyle = colour("--accent");
-    pen.fillRect(screen(SHOOTER[0], 0)[0] - 6, canvas.height - 22, 12, 12);
+    pen.fillRect(screen(SHOOTER[0], 0)[0] - 6, HEIGHT - 22, 12, 12);
     if (shot !== undefined) {
         const far = 1.2; // a little beyond the path
         pen.strokeStyle = colour("--accent");
         pen.beginPath();
-        pen.moveTo(screen(SHOOTER[0], 0)[0], canvas.height - 16);
+        pen.moveTo(screen(SHOOTER[0], 0)[0], HEIGHT - 16);
         const end = screen(SHOOTER[0] + (shot.ray.direction[0] / shot.ray.direction[2]) * (far - SHOOTER[2]), far);
         pen.lineTo(...end);
         pen.stroke();
@@ -83,7 +90,7 @@ function drawView(canvas, targets, shot) {
         if (ghost) pen.strokeRect(left, top, 2 * HALF[0] * SCALE, 2 * HALF[2] * SCALE);
         else pen.fillRect(left, top, 2 * HALF[0] * SCALE, 2 * HALF[2] * SCALE);
         pen.setLineDash([]);
-        if (name) pen.fillText(name, left - 8, ghost ? top + 42 + 14 * ghost : top - 8);
+        if (name) write(name, left - 8, ghost ? top + 20 + 1.4 * letters * ghost : top - 8); // a line for each ghost: they may be close
     }
 }
 
@@ -204,7 +211,7 @@ for (const [name, words, min, max, unit] of SLIDERS) {
 }
 byId("fire").addEventListener("click", () => match.fire(now()));
 byId("seen").addEventListener("click", ({ offsetX, target }) => {
-    const x = (offsetX * (target.width / target.clientWidth) - 280) / SCALE;
+    const x = ((offsetX * WIDTH) / target.clientWidth - WIDTH / 2) / SCALE;
     match.fire(now(), aimedAt(x));
 });
 byId("bot").addEventListener("click", async ({ target }) => {

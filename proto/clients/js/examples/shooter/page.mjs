@@ -2,7 +2,9 @@
 const name = `player-${Math.random().toString(36).slice(2, 6)}`;
 const canvas = document.getElementById("room");
 const pen = canvas.getContext("2d");
-const SCALE = 32; // pixels a metre
+const SCALE = 32; // pixels of the canvas a metre
+const colour = (name) => getComputedStyle(document.documentElement).getPropertyValue(name);
+pen.font = `14px system-ui, "Liberation Sans", sans-serif`;
 const screen = (x, z) => [canvas.width / 2 + x * SCALE, canvas.height / 2 + z * SCALE];
 let state = { time: 0, players: {} };
 
@@ -19,13 +21,13 @@ const send = (input) => fetch("/input", { method: "POST", body: JSON.stringify({
 function draw({ players }) {
     pen.clearRect(0, 0, canvas.width, canvas.height);
     pen.fillStyle = "#7b8894";
-    for (const [x, z, w, d] of [[0, -3, 0.25, 2], [-12, 0, 0.25, 8], [12, 0, 0.25, 8], [0, -8, 12, 0.25], [0, 8, 12, 0.25]]) {
+    for (const [x, z, w, d] of [[0, -3, 0.25, 2], [-12, 0, 0.25, 8], [12, 0, 0.25, 8], [0, -8, 12.25, 0.25], [0, 8, 12.25, 0.25]]) {
         const [left, top] = screen(x - w, z - d);
         pen.fillRect(left, top, 2 * w * SCALE, 2 * d * SCALE);
     }
     for (const [who, [x, z]] of Object.entries(players)) {
         const [left, top] = screen(x - 0.3, z - 0.3);
-        pen.fillStyle = who === name ? "#0b63c4" : "#b3261e";
+        pen.fillStyle = colour(who === name ? "--me" : "--them");
         pen.fillRect(left, top, 0.6 * SCALE, 0.6 * SCALE);
         pen.fillText(who, left, top - 4);
     }
@@ -44,5 +46,6 @@ for (const kind of ["keydown", "keyup"])
 canvas.addEventListener("click", ({ offsetX, offsetY }) => {
     const [x, z] = state.players[name];
     const [left, top] = screen(x, z);
-    void send({ shoot: { seenAt: state.time, direction: [offsetX - left, -0.7, offsetY - top] } });
+    const [toX, toZ] = [offsetX, offsetY].map((c) => (c * canvas.width) / canvas.clientWidth);
+    void send({ shoot: { seenAt: state.time, direction: [(toX - left) / SCALE, -0.7, (toZ - top) / SCALE] } });
 });

@@ -1,4 +1,9 @@
+#!/usr/bin/env node
 // A player without a screen: sees the room late, by a delay and jitter of its own, and sends inputs as late.
+// node player.mjs URL [NAME] is a bot that runs to and fro, and fires once a second at somebody whom it sees.
+import { realpathSync } from "node:fs";
+import { fileURLToPath } from "node:url";
+
 export class Player {
     seen = { time: 0, players: {} }; // the newest state that has arrived
     told = []; // hits and misses
@@ -61,4 +66,30 @@ export class Player {
         this.#ending.abort();
         this.#reader?.cancel().catch(() => {}); // node 18 may forget the signal once the answer has begun
     }
+}
+
+async function bot(url, name = `bot-${Math.random().toString(36).slice(2, 6)}`) {
+    const player = new Player(url.replace(/\/$/, ""), name);
+    await player.enter();
+    const timers = [
+        setInterval(() => attempt(player.move([Math.random() - 0.5, Math.random() - 0.5])), 700),
+        setInterval(() => {
+            const [other] = Object.keys(player.seen.players).filter((one) => one !== name);
+            if (other !== undefined && name in player.seen.players) attempt(player.shootAt(other));
+        }, 1000),
+    ];
+    function attempt(sent) {
+        sent.catch((error) => leave(`${name} left, for the room does not answer: ${error.cause?.message ?? error.message}`));
+    }
+    function leave(why) {
+        if (why !== undefined) console.log(why);
+        for (const timer of timers) clearInterval(timer);
+        player.leave();
+    }
+    console.log(`${name} plays, until Ctrl-C`);
+    process.once("SIGTERM", () => leave()).once("SIGINT", () => leave());
+}
+if (process.argv[1] !== undefined && realpathSync(process.argv[1]) === fileURLToPath(import.meta.url)) {
+    if (process.argv[2] === undefined) console.log("node player.mjs URL [NAME]");
+    else await bot(...process.argv.slice(2)).catch((error) => console.log(`${process.argv[2]}: ${error.cause?.message ?? error.message}`));
 }
