@@ -2,7 +2,7 @@
 
 LINT_PACKAGES := clang clang-format clang-tidy shellcheck groff-base systemd python3 mypy
 .PHONY: lint lint-deps format format-check tidy check-layers check-circles check-lint rooms check-headers check-symbols \
- check-openapi check-install check-watch check-arm64 check-page shellcheck
+ check-openapi check-contract check-install check-watch check-arm64 check-page shellcheck
 # Is there a compiler for aarch64, with the headers of its C library?
 CAN_CROSS = $(shell $(CROSS_CC) -include math.h -fsyntax-only -x c /dev/null 2>/dev/null && echo yes)
 # `make lint TIDY=` leaves clang-tidy to whoever runs `make tidy` beside.
@@ -10,7 +10,7 @@ TIDY := tidy
 ##@ Check
 lint: lint-deps ## all checks of the tree; without node, promtool or a compiler for aarch64 those that need them are left out
 	@$(MAKE) --no-print-directory format-check check-lint check-layers check-circles check-headers check-symbols check-openapi \
-	 check-install shellcheck $(TIDY) check-clients \
+	 check-contract check-install shellcheck $(TIDY) check-clients \
 	 $(if $(HAVE_NODE),check-page) $(if $(shell command -v promtool),check-watch) $(if $(CAN_CROSS),check-arm64)
 lint-deps:
 	$(call install,$(BUILD_PACKAGES) $(TEST_PACKAGES) $(LINT_PACKAGES))
@@ -45,6 +45,9 @@ check-symbols: $(B)/libobb.a $(B)/libwire.a
 
 check-openapi: $(B)/tests/proto/contract/test_openapi
 	@$<
+
+check-contract: ## tests/CONTRACT.md names tests that exist
+	@tests/lint/contract.sh
 
 check-install: all
 	@tests/lint/install.sh $(B)/obbd
