@@ -846,7 +846,7 @@ static void columns_are_sent_from_where_they_lie_over_any_transport(void)
     canned.fields = "Content-Type: text/html\n";
     obbd_tick_remove(t, "x");
     CHECK(obbd_commit(t) == NULL && obbd_why(client)->error == OBBD_PROBLEM);
-    CHECK(strcmp(obbd_why(client)->text, "found the status 502 without a problem") == 0);
+    CHECK(strstr(obbd_why(client)->text, "found the status 502 without a problem") != NULL);
     obbd_close(client);
 }
 

@@ -390,6 +390,8 @@ test("a unix socket, and the address of OBBD_URL", async () => {
     await overSocket.close();
     delete process.env.OBBD_URL;
     assert.equal(connect().scene("x").page, "http://localhost:7480/#x");
+    const away = connect("unix:/nowhere").request("GET", "/healthz", undefined, { retries: 0 });
+    await assert.rejects(away, { message: "no connection to /nowhere: connect ENOENT /nowhere" });
     process.env.OBBD_URL = daemon.url;
     assert.equal((await connect().request("GET", "/healthz")).value.status, "alive");
     delete process.env.OBBD_URL;

@@ -1792,8 +1792,11 @@ static bool incoming_read(struct incoming *in)
 static obbd_error fail_as_told(obbd *o, const struct incoming *in)
 {
     const obbd_text detail = obbd_text_of(obbd_get(in->value, "detail"));
-    char other[64];
-    (void)snprintf(other, sizeof other, "found the status %d without a problem", in->status);
+    char other[128];
+    (void)snprintf(
+        other, sizeof other,
+        "found the status %d without a problem, as another server or a proxy would send it",
+        in->status);
     return fail(o, OBBD_PROBLEM, in->status, obbd_text_of(obbd_get(in->value, "type")),
                 detail.size > 0 ? detail : text_of_string(other),
                 obbd_text_of(obbd_get(in->value, "pointer")));

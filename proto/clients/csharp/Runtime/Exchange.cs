@@ -186,7 +186,7 @@ namespace Obbd
             return new ObbdProblem(body ?? new ObbdMap
             {
                 { "type", "" }, { "title", "status " + status }, { "status", (long)status },
-                { "detail", "found the status " + status + " without a problem" },
+                { "detail", "found the status " + status + " without a problem, as another server or a proxy would send it" },
             }, status, Call.Headers());
         }
 

@@ -60,7 +60,9 @@ export class NodeTransport implements Transport {
             });
         } catch (error) {
             if (signal.aborted || connection.made) throw error;
-            throw new Refused(`no connection to ${this.socket ?? this.base}: ${(error as Error).message}`, { cause: error });
+            const { cause, message } = error as Error;
+            const why = (cause instanceof Error ? cause.message : message).trim(); // those of TLS end their line
+            throw new Refused(`no connection to ${this.socket ?? this.base}: ${why}`, { cause: error });
         }
     }
 

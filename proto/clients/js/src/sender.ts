@@ -231,6 +231,6 @@ async function problemOf(received: Received): Promise<ProblemBody> {
         type: "",
         title: `status ${received.status}`,
         status: received.status,
-        detail: `found the status ${received.status} without a problem`,
+        detail: `found the status ${received.status} without a problem, as another server or a proxy would send it`,
     };
 }

@@ -164,4 +164,5 @@ def _problem(received: Received, deadline: float) -> dict:
     if isinstance(value, dict):
         return value
     status = received.status
-    return {"type": "", "title": f"status {status}", "status": status, "detail": f"found the status {status} without a problem"}
+    detail = f"found the status {status} without a problem, as another server or a proxy would send it"
+    return {"type": "", "title": f"status {status}", "status": status, "detail": detail}
