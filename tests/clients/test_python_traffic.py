@@ -3,6 +3,7 @@
 
 import os
 import re
+import signal
 import subprocess
 import sys
 
@@ -29,6 +30,18 @@ def cars_drive_for_50_ticks():
     assert [int(tick) for tick, *_ in lines] == [10, 20, 30, 40, 50]
     assert all(int(pairs) > 100 and 0 < int(ahead) < 64 for _, pairs, ahead, _ in lines), done.stdout
     print(lines[-1])
+
+
+@test
+def ctrl_c_ends_it_without_a_fault():
+    env = {**os.environ, "PYTHONPATH": str(INSTALLED), "OBBD_BIN": os.environ["OBBD"]}
+    command = [sys.executable, str(EXAMPLES / "traffic.py"), "--cars", "2000"]
+    child = subprocess.Popen(command, env=env, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True)
+    while not child.stdout.readline().startswith("tick 10:"):
+        assert child.poll() is None
+    os.killpg(child.pid, signal.SIGINT)  # as a terminal does
+    said, told = child.communicate(timeout=TIMEOUT_S)
+    assert (child.returncode, told) == (0, "") and said.endswith("stopped\n"), said + told
 
 
 def corners_apart(a, b, axis):
