@@ -460,8 +460,11 @@ typedef struct obbd_follow_options {
     const char *prefix;
     const char *entity;
     uint32_t category;
-    bool poses;     /* with poses of the boxes that changed */
-    double rate;    /* messages a second of each kind */
+    bool poses; /* with poses of the boxes that changed */
+    /* Messages a second of each kind. A pair that came and went between two messages is in the end
+     * and in the begin after it. The two cancel out: count for each pair how often it began and
+     * ended. */
+    double rate;
     int silence_ms; /* without a byte the connection counts as broken; 0 means 45000 */
 } obbd_follow_options;
 

@@ -39,7 +39,10 @@ export interface Topics {
     entity?: string;
     category?: number;
     include?: readonly "pose"[];
-    /** Messages a second of each kind. */
+    /**
+     * Messages a second of each kind. A pair that came and went between two messages is in the `end` and in the `begin` after it. The two cancel out:
+     * count for each pair how often it began and ended.
+     */
     rate?: number;
 }
 

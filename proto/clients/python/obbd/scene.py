@@ -350,6 +350,9 @@ class Scene:
         timeout   seconds without a message after which the iteration ends
         silence   seconds without a byte after which the connection counts as broken
         which     prefix, entity, category, include, rate
+
+        With a rate, a pair that came and went between two messages is in the end and in the begin after it. The two
+        cancel out: count for each pair how often it began and ended.
         """
         path = f"{self._path}/events{asked({'topics': topics, **which})}"
 
