@@ -6,7 +6,7 @@ COMMIT = $(shell git describe --always --dirty 2>/dev/null)
 BASE ?=
 YARDSTICK ?=
 ##: YARDSTICK=prog  bench-peers: also beside a program that searches all pairs of a file (tests/bench/core/yardstick.h)
-##: PART=ticks      bench-service: measure one part: ready, small, queries, ticks, bulk, beside, columns, questions, copies, rigs, events or memory
+##: PART=ticks      bench-service: measure one part: ready, small, queries, ticks, bulk, beside, columns, questions, copies, rigs, events or memory; bench-cluster: touch or large
 .PHONY: bench bench-peers bench-codecs bench-costs bench-service bench-journal bench-cluster codec-deps service-deps
 ##@ Measure
 
