@@ -4,6 +4,7 @@
 #include "core/index/join.h"
 #include "core/index/packed.h"
 #include "core/index/rebuild.h"
+#include "core/obb.h"
 #include "tests/bench/core/crew.h"
 #include "tests/bench/core/floats.h"
 #include "tests/bench/core/report.h"
@@ -346,6 +347,148 @@ double ours_pairs_again(struct ours_world *world, ours_pairs *out)
     out->build = mended - begun;
     const double took = report_clock(1) - begun;
     crew_destroy(crew);
+    return took;
+}
+
+/* ---- The contact set ------------------------------------------------------------------------- */
+
+struct ours_contacts {
+    const struct ours_world *world;
+    struct obb_scene *scene;
+    struct obb_view *before;
+    struct obb_contacts *set;
+    struct obb_arena of_commit, of_changes;
+    obb_pose *poses;
+    double time; /* of the last commit */
+};
+
+static double commit_to(struct ours_contacts *contacts, obb_edit *edit, obb_committed *out)
+{
+    struct obb_prepared *prepared;
+    obb_fault fault;
+    edit->dimensions = 3;
+    edit->has_time = true;
+    edit->time = contacts->time += 16;
+    obb_arena_reset(&contacts->of_commit);
+    const double begun = report_clock(1);
+    require(obb_edit_prepare(contacts->scene, edit, edit->time, SIZE_MAX / 2, &contacts->of_commit,
+                             &prepared, &fault) == OBB_OK,
+            "a commit");
+    obb_edit_commit(prepared, out);
+    return report_clock(1) - begun;
+}
+
+static struct obb_view *newest_view(const struct ours_contacts *contacts)
+{
+    struct obb_view *view;
+    require(obb_view_open(contacts->scene, NULL, &view, NULL, NULL) == OBB_OK, "a view");
+    return view;
+}
+
+/* Puts the boxes of the world, in the order of their ids. */
+static void put_boxes(struct ours_contacts *contacts)
+{
+    const struct ours_world *world = contacts->world;
+    obb_put *puts = must(calloc(world->count, sizeof *puts));
+    char(*names)[16] = must(calloc(world->count, sizeof *names));
+    for (size_t i = 0; i < world->count; i++) {
+        const int length = snprintf(names[i], sizeof names[i], "%zu", i + 1);
+        puts[i] = (obb_put){.target.name = {.bytes = names[i], .length = (size_t)length},
+                            .parts = OBB_PUT_ALL,
+                            .attributes = {.category = 1, .mask = UINT32_MAX},
+                            .box = world->now[i]->box};
+    }
+    obb_edit edit = {.puts = puts, .put_count = world->count};
+    obb_committed committed;
+    (void)commit_to(contacts, &edit, &committed);
+    free(puts);
+    free(names);
+}
+
+struct ours_contacts *ours_contacts_make(const struct ours_world *world)
+{
+    struct ours_contacts *contacts = must(calloc(1, sizeof *contacts));
+    const obb_settings settings = {.dimensions = 3, .history_commits = 4, .history_span = 100};
+    contacts->world = world;
+    contacts->poses = must(calloc(world->count / MOVE_SHARE + 1, sizeof *contacts->poses));
+    require(obb_scene_create(obb_str_of("contacts"), &settings, 0, NULL, &contacts->scene) ==
+                OBB_OK,
+            "a scene");
+    put_boxes(contacts);
+    contacts->before = newest_view(contacts);
+    const obb_query query = {.kind = OBB_QUERY_ALL_PAIRS,
+                             .dimensions = 3,
+                             .limit = SIZE_MAX,
+                             .filter = {.category = UINT32_MAX, .mask = UINT32_MAX}};
+    struct obb_plan *plan;
+    require(obb_plan_create(contacts->before, &query, NULL, NULL, &plan) == OBB_OK &&
+                obb_plan_run(plan) == OBB_OK,
+            "all pairs");
+    const obb_result *result = obb_plan_result(plan);
+    require(obb_contacts_create(NULL, result->pairs, result->pair_count, &contacts->set) == OBB_OK,
+            "contacts");
+    obb_plan_destroy(plan);
+    return contacts;
+}
+
+void ours_contacts_free(struct ours_contacts *contacts)
+{
+    if (contacts == NULL)
+        return;
+    obb_contacts_destroy(contacts->set);
+    obb_view_close(contacts->before);
+    obb_scene_destroy(contacts->scene);
+    obb_arena_fini(&contacts->of_commit);
+    obb_arena_fini(&contacts->of_changes);
+    free(contacts->poses);
+    free(contacts);
+}
+
+/* The service rebuilds beside its work what has decayed. */
+static void rebuild_scene(const struct ours_contacts *contacts)
+{
+    if (!obb_scene_decayed(contacts->scene))
+        return;
+    struct obb_view *view = newest_view(contacts);
+    struct obb_rebuild *rebuild;
+    struct obb_layers *fresh;
+    require(obb_view_rebuild(view, NULL, &rebuild) == OBB_OK &&
+                obb_rebuild_finish(rebuild, &fresh) == OBB_OK &&
+                obb_scene_rebase(contacts->scene, fresh) == OBB_OK,
+            "a rebuild");
+    obb_view_close(view);
+}
+
+double ours_contacts_again(struct ours_contacts *contacts, const ours_pairs *expected,
+                           double *out_commit)
+{
+    const struct ours_world *world = contacts->world;
+    for (size_t k = 0; k < world->moved_count; k++)
+        contacts->poses[k] = (obb_pose){.target = {.has_id = true, .id = world->moved[k] + 1},
+                                        .center = world->added[k]->box.center,
+                                        .has_center = true};
+    obb_edit edit = {.poses = contacts->poses, .pose_count = world->moved_count};
+    obb_committed committed;
+    *out_commit = commit_to(contacts, &edit, &committed);
+    struct obb_view *after = newest_view(contacts);
+    const obb_contact_change *changes;
+    size_t change_count;
+    const obb_box_pair *pairs;
+    obb_arena_reset(&contacts->of_changes);
+    const double begun = report_clock(1);
+    require(obb_contacts_advance(contacts->set, contacts->before, after, &committed, false, NULL,
+                                 &contacts->of_changes, &changes, &change_count) == OBB_OK &&
+                obb_contacts_list(contacts->set, after, &contacts->of_changes, &pairs) == OBB_OK,
+            "contacts");
+    const double took = report_clock(1) - begun;
+    bool same = obb_contacts_count(contacts->set) == expected->count;
+    for (size_t i = 0; same && i < expected->count; i++)
+        same = obb_view_id(pairs[i].a) == expected->list[i][0] &&
+               obb_view_id(pairs[i].b) == expected->list[i][1];
+    require(same, "the pairs of the contact set");
+    obb_view_close(contacts->before);
+    contacts->before = after;
+    rebuild_scene(contacts);
     return took;
 }
 

@@ -77,6 +77,20 @@ size_t ours_world_move(struct ours_world *world, const uint32_t **out_moved);
  * decayed, and finds all pairs again. Returns seconds. */
 double ours_pairs_again(struct ours_world *world, ours_pairs *out);
 
+/* ---- The contact set: the pairs of a scene, followed from commit to commit ------------------- */
+
+/* A scene that holds the boxes of a world, and the contact set that the stream of events keeps of
+ * it. The world must outlive it. */
+struct ours_contacts;
+struct ours_contacts *ours_contacts_make(const struct ours_world *world);
+void ours_contacts_free(struct ours_contacts *contacts);
+
+/* Moves the boxes of the last ours_world_move in the scene, too, by one commit. Brings the set to
+ * the state after it, and lists all pairs. Ends the program if they are not the expected ones.
+ * Returns the seconds of update and list, and in *out_commit those of the commit. */
+double ours_contacts_again(struct ours_contacts *contacts, const ours_pairs *expected,
+                           double *out_commit);
+
 /* ---- Single queries on the index of ours_all_pairs or ours_pairs_again ----------------------- */
 
 /* Run the first `count` queries of a fixed list and mix their answers into *hash. Return
