@@ -50,6 +50,7 @@ struct reading {
     struct reading *next;
     struct nats *nats;
     uint64_t number;
+    uint64_t count; /* of the messages that came; the server numbers them, too */
 };
 
 /* Messages of one scene that are read beside the log. */
@@ -57,7 +58,9 @@ struct aside {
     struct aside *previous, *next;
     struct nats *nats;
     uint64_t tag;
-    bool is_over; /* under the lock: none is taken any more */
+    uint64_t count; /* of the messages that came; the server numbers them, too */
+    bool has_gap;   /* none is taken any more: whoever waits asks again */
+    bool is_over;   /* it was ended */
     natsSubscription *subscription;
 };
 
@@ -91,7 +94,7 @@ struct nats {
     struct reading *readings; /* owned: all, because callbacks may still be under way */
     uint64_t reading;         /* the number of the one whose messages are taken */
     struct aside *asides;     /* owned; until the library has called their callbacks last */
-    bool is_rewound;          /* the log is to be asked for anew */
+    bool is_due;              /* the log is to be asked for anew */
     uint64_t read;            /* the last message that was taken over */
     uint64_t read_all;        /* the last one of the log at the beginning; 0: nobody knows yet */
     bool knows_end, told_end;
@@ -256,6 +259,16 @@ static void on_bell(void *context)
 
 /* ---- Callbacks of the library, on its threads ------------------------------------------------ */
 
+/* Takes nothing more of this reading. The keeper asks for the log anew, from behind what was taken.
+ * Under the lock. */
+static void end_reading(struct nats *s)
+{
+    s->reading++;
+    s->is_due = true;
+    (void)pthread_cond_broadcast(&s->wake);
+    (void)pthread_cond_broadcast(&s->room);
+}
+
 static void on_disconnected(natsConnection *connection, void *context)
 {
     struct nats *s = context;
@@ -268,16 +281,29 @@ static void on_reconnected(natsConnection *connection, void *context)
     struct nats *s = context;
     (void)connection;
     atomic_store(&s->is_connected, true);
+    (void)pthread_mutex_lock(&s->lock);
+    end_reading(s); /* what the server sent meanwhile is lost */
+    (void)pthread_mutex_unlock(&s->lock);
 }
 
-/* The library says this on standard error otherwise. The keeper looks for itself. */
+/* The library says this on standard error otherwise. */
 static void on_error(natsConnection *connection, natsSubscription *subscription, natsStatus status,
                      void *context)
 {
+    struct nats *s = context;
     (void)connection;
-    (void)subscription;
-    (void)status;
-    (void)context;
+    if ((status != NATS_MISSED_HEARTBEAT && status != NATS_MISMATCH) ||
+        !atomic_load(&s->is_connected))
+        return;
+    (void)pthread_mutex_lock(&s->lock);
+    struct aside *side = s->asides;
+    while (side != NULL && side->subscription != subscription)
+        side = side->next;
+    if (side != NULL)
+        side->has_gap = true;
+    else
+        end_reading(s);
+    (void)pthread_mutex_unlock(&s->lock);
 }
 
 /* An acknowledgement is the object {"stream":"OBBD","seq":N}, or has a member "error". */
@@ -321,7 +347,7 @@ static void look_at_end(struct nats *s)
 static void on_message(natsConnection *connection, natsSubscription *subscription, natsMsg *message,
                        void *context)
 {
-    const struct reading *r = context;
+    struct reading *r = context;
     struct nats *s = r->nats;
     jsMsgMetaData *about = NULL;
     (void)connection;
@@ -331,17 +357,22 @@ static void on_message(natsConnection *connection, natsSubscription *subscriptio
         return;
     }
     const uint64_t seq = about->Sequence.Stream, left = about->NumPending;
+    const uint64_t number = about->Sequence.Consumer;
     s->n.jsMsgMetaData_Destroy(about);
     (void)pthread_mutex_lock(&s->lock);
     while (s->arrived_bytes > QUEUE_BYTES && !s->stop && r->number == s->reading)
         (void)pthread_cond_wait(&s->room, &s->lock);
     bool taken = false;
+    if (r->number == s->reading && number != ++r->count)
+        end_reading(s); /* one before this was lost on its way */
     if (seq > s->read && !s->stop && r->number == s->reading) {
         taken = hand_over(
             s, (struct arrival){.kind = DELIVERED, .tag = seq, .left = left, .message = message});
         if (taken) {
             s->read = seq;
             s->arrived_bytes += (size_t)s->n.natsMsg_GetDataLength(message);
+        } else {
+            end_reading(s);
         }
         look_at_end(s);
     }
@@ -354,20 +385,21 @@ static void on_message(natsConnection *connection, natsSubscription *subscriptio
 static void on_aside(natsConnection *connection, natsSubscription *subscription, natsMsg *message,
                      void *context)
 {
-    const struct aside *side = context;
+    struct aside *side = context;
     struct nats *s = side->nats;
     jsMsgMetaData *about = NULL;
     (void)connection;
     (void)subscription;
     bool taken = false;
     if (s->n.natsMsg_GetMetaData(&about, message) == NATS_OK) {
-        const uint64_t seq = about->Sequence.Stream;
+        const uint64_t seq = about->Sequence.Stream, number = about->Sequence.Consumer;
         s->n.jsMsgMetaData_Destroy(about);
         (void)pthread_mutex_lock(&s->lock);
-        /* without memory it is asked for again */
-        taken = !side->is_over && !s->stop &&
+        side->has_gap = side->has_gap || number != ++side->count;
+        taken = !side->has_gap && !side->is_over && !s->stop &&
                 hand_over(s, (struct arrival){
                                  .kind = READ, .tag = side->tag, .seq = seq, .message = message});
+        side->has_gap = side->has_gap || !taken;
         (void)pthread_mutex_unlock(&s->lock);
     }
     if (!taken)
@@ -389,8 +421,9 @@ static void on_aside_over(void *context)
 
 /* ---- The keeper ------------------------------------------------------------------------------ */
 
-/* Waits, or until the log is to be asked for anew. Returns false if the stream is being closed. */
-static bool rest(struct nats *s, long ms)
+/* Waits; with `is_eager`, only until the log is to be asked for anew. Returns false if the stream is
+ * being closed. */
+static bool rest(struct nats *s, long ms, bool is_eager)
 {
     struct timespec until;
     (void)clock_gettime(CLOCK_MONOTONIC, &until);
@@ -399,7 +432,7 @@ static bool rest(struct nats *s, long ms)
     until.tv_nsec %= 1000000000;
     (void)pthread_mutex_lock(&s->lock);
     int waited = 0;
-    while (!s->stop && !s->is_rewound && waited == 0)
+    while (!s->stop && !(is_eager && s->is_due) && waited == 0)
         waited = pthread_cond_timedwait(&s->wake, &s->lock, &until);
     const bool goes_on = !s->stop;
     (void)pthread_mutex_unlock(&s->lock);
@@ -467,38 +500,52 @@ static uint64_t read_so_far(struct nats *s)
 static struct reading *begin_reading(struct nats *s, uint64_t *out_from)
 {
     struct reading *r = obb_malloc(1, sizeof *r);
-    if (r == NULL)
-        return NULL;
     (void)pthread_mutex_lock(&s->lock);
-    *r = (struct reading){.next = s->readings, .nats = s, .number = ++s->reading};
-    s->readings = r;
-    s->is_rewound = false;
+    end_reading(s); /* of callbacks that are under way */
+    s->is_due = false;
     *out_from = s->read + 1;
-    (void)pthread_cond_broadcast(&s->room); /* callbacks of the reading before */
+    if (r != NULL) {
+        *r = (struct reading){.next = s->readings, .nats = s, .number = s->reading};
+        s->readings = r;
+    }
     (void)pthread_mutex_unlock(&s->lock);
     return r;
+}
+
+/* Asks for the messages of a subject from a place on. Whoever takes them watches their order: a
+ * consumer that the library calls ordered is made anew by a thread of its own, which ends the
+ * process if the connection is closed meanwhile, or has no room to send (3.4.1). */
+static natsStatus ask(struct nats *s, const char *subject, uint64_t from, natsMsgHandler taker,
+                      void *context, natsSubscription **out)
+{
+    jsSubOptions options;
+    jsErrCode code = (jsErrCode)0;
+    (void)s->n.jsSubOptions_Init(&options);
+    options.Config.AckPolicy = js_AckNone;
+    options.Config.MaxDeliver = 1;
+    options.Config.FlowControl = true;
+    options.Config.Heartbeat = HEARTBEAT_MS * INT64_C(1000000);
+    options.Config.MemoryStorage = true;
+    options.Config.Replicas = 1;
+    options.Config.DeliverPolicy = js_DeliverByStartSequence;
+    options.Config.OptStartSeq = from;
+    const natsStatus status =
+        s->n.js_Subscribe(out, s->js, subject, taker, context, NULL, &options, &code);
+    if (status == NATS_OK) /* with a limit, the library drops messages */
+        (void)s->n.natsSubscription_SetPendingLimits(*out, -1, -1);
+    return status;
 }
 
 /* Asks for the log behind what was read. */
 static natsStatus subscribe(struct nats *s)
 {
-    jsSubOptions options;
-    jsErrCode code = (jsErrCode)0;
     uint64_t from = 0;
     struct reading *r = begin_reading(s, &from);
     if (r == NULL)
         return NATS_NO_MEMORY;
     s->n.natsSubscription_Destroy(s->follow);
     s->follow = NULL;
-    (void)s->n.jsSubOptions_Init(&options);
-    options.Ordered = true;
-    options.Config.Heartbeat = HEARTBEAT_MS * INT64_C(1000000);
-    options.Config.DeliverPolicy = js_DeliverByStartSequence;
-    options.Config.OptStartSeq = from;
-    const natsStatus status =
-        s->n.js_Subscribe(&s->follow, s->js, subjects, on_message, r, NULL, &options, &code);
-    /* with a limit, the library drops messages, and an ordered consumer asks for them too late */
-    return status != NATS_OK ? status : s->n.natsSubscription_SetPendingLimits(s->follow, -1, -1);
+    return ask(s, subjects, from, on_message, r, &s->follow);
 }
 
 static natsStatus connect_once(struct nats *s)
@@ -538,32 +585,28 @@ static uint64_t end_of_log(struct nats *s)
     return last;
 }
 
-static bool is_rewound(struct nats *s)
+static bool is_due(struct nats *s)
 {
     (void)pthread_mutex_lock(&s->lock);
-    const bool rewound = s->is_rewound;
+    const bool rewound = s->is_due;
     (void)pthread_mutex_unlock(&s->lock);
     return rewound;
 }
 
-/* Looks whether the log is delivered, and asks for it anew if it is not. */
+/* Asks for the log anew whenever that is due, or if it is not delivered. */
 static void watch(struct nats *s)
 {
     uint64_t before = 0, wanted = 0;
     size_t stuck = 0;
-    while (rest(s, WATCH_MS)) {
-        if (is_rewound(s)) {
-            stuck = 0;
-            (void)subscribe(s); /* if it fails, the next looks find that */
-            before = read_so_far(s);
-            continue;
-        }
+    bool has_failed = false;
+    while (rest(s, has_failed ? RETRY_MS : WATCH_MS, !has_failed)) {
         const uint64_t read = read_so_far(s);
         stuck = read == before && wanted > read ? stuck + 1 : 0;
         before = read;
-        if (stuck >= STUCK_LOOKS) {
+        if (has_failed || stuck >= STUCK_LOOKS || is_due(s)) {
+            has_failed = subscribe(s) != NATS_OK;
             stuck = 0;
-            (void)subscribe(s); /* if it fails, the next look finds that */
+            continue;
         }
         const uint64_t last = end_of_log(s);
         if (last != 0)
@@ -582,7 +625,7 @@ static void *keep(void *context)
         if (status != told)
             tell_trouble(s, "the servers or the stream cannot be reached", status);
         told = status;
-        if (!rest(s, RETRY_MS))
+        if (!rest(s, RETRY_MS, false))
             return NULL;
     }
     atomic_store(&s->is_ready, true);
@@ -669,24 +712,15 @@ static struct arrival run_purge(struct nats *s, const struct errand *e)
 /* Asks for messages of one scene. If that fails, they are asked for again by whoever waits. */
 static void run_aside(struct nats *s, const struct errand *e)
 {
-    jsSubOptions options;
-    jsErrCode code = (jsErrCode)0;
     struct aside *side = obb_calloc(1, sizeof *side);
     if (side == NULL)
         return;
     side->nats = s;
     side->tag = e->tag;
-    (void)s->n.jsSubOptions_Init(&options);
-    options.Ordered = true;
-    options.Config.Heartbeat = HEARTBEAT_MS * INT64_C(1000000);
-    options.Config.DeliverPolicy = js_DeliverByStartSequence;
-    options.Config.OptStartSeq = e->seq;
-    if (s->n.js_Subscribe(&side->subscription, s->js, e->subject, on_aside, side, NULL, &options,
-                          &code) != NATS_OK) {
+    if (ask(s, e->subject, e->seq, on_aside, side, &side->subscription) != NATS_OK) {
         obb_free(side);
         return;
     }
-    (void)s->n.natsSubscription_SetPendingLimits(side->subscription, -1, -1);
     (void)pthread_mutex_lock(&s->lock);
     side->next = s->asides;
     if (side->next != NULL)
@@ -905,10 +939,7 @@ static void rewind_log(struct srv_stream *stream, uint64_t seq)
     s->last_arrival = &s->first_arrival;
     s->arrived_bytes = 0;
     s->read = seq - 1;
-    s->reading++; /* whatever the servers still send of the one before is not taken */
-    s->is_rewound = true;
-    (void)pthread_cond_broadcast(&s->wake);
-    (void)pthread_cond_broadcast(&s->room);
+    end_reading(s);
     for (struct arrival *next; a != NULL; a = next) {
         next = a->next;
         if (a->kind == CAUGHT_UP) /* told once the messages before it have come again */
