@@ -15,6 +15,7 @@ enum {
     WATCH_MS = 500,         /* between two looks at whether the log is delivered */
     STUCK_LOOKS = 4,        /* so often nothing came, although there was more */
     HEARTBEAT_MS = 500,     /* of the consumer */
+    LEADER_TRIES = 40,      /* to read from the server that leads */
     ONE_TURN = 64,          /* messages that the loop takes at a time */
     QUEUE_BYTES = 16 << 20, /* of messages that wait for the loop: the library then keeps them */
     TOKEN = 400
@@ -51,6 +52,7 @@ struct reading {
     struct nats *nats;
     uint64_t number;
     uint64_t count; /* of the messages that came; the server numbers them, too */
+    bool is_held;   /* until it is known which server they come from */
 };
 
 /* Messages of one scene that are read beside the log. */
@@ -360,7 +362,7 @@ static void on_message(natsConnection *connection, natsSubscription *subscriptio
     const uint64_t number = about->Sequence.Consumer;
     s->n.jsMsgMetaData_Destroy(about);
     (void)pthread_mutex_lock(&s->lock);
-    while (s->arrived_bytes > QUEUE_BYTES && !s->stop && r->number == s->reading)
+    while ((r->is_held || s->arrived_bytes > QUEUE_BYTES) && !s->stop && r->number == s->reading)
         (void)pthread_cond_wait(&s->room, &s->lock);
     bool taken = false;
     if (r->number == s->reading && number != ++r->count)
@@ -481,7 +483,6 @@ static natsStatus make_streams(struct nats *s)
         if (!s->knows_end)
             s->read_all = info->State.LastSeq;
         s->knows_end = true;
-        look_at_end(s);
         (void)pthread_mutex_unlock(&s->lock);
     }
     s->n.jsStreamInfo_Destroy(info);
@@ -505,7 +506,8 @@ static struct reading *begin_reading(struct nats *s, uint64_t *out_from)
     s->is_due = false;
     *out_from = s->read + 1;
     if (r != NULL) {
-        *r = (struct reading){.next = s->readings, .nats = s, .number = s->reading};
+        *r =
+            (struct reading){.next = s->readings, .nats = s, .number = s->reading, .is_held = true};
         s->readings = r;
     }
     (void)pthread_mutex_unlock(&s->lock);
@@ -536,16 +538,61 @@ static natsStatus ask(struct nats *s, const char *subject, uint64_t from, natsMs
     return status;
 }
 
-/* Asks for the log behind what was read. */
+/* Finds out whether what was asked for comes from the server that leads the log, or there is only
+ * one. */
+static natsStatus find_source(struct nats *s, bool *out_leads)
+{
+    jsStreamInfo *stream = NULL;
+    jsConsumerInfo *consumer = NULL;
+    jsErrCode code = (jsErrCode)0;
+    natsStatus status = s->n.js_GetStreamInfo(&stream, s->js, stream_name, NULL, &code);
+    if (status == NATS_OK)
+        status = s->n.natsSubscription_GetConsumerInfo(&consumer, s->follow, NULL, &code);
+    if (status == NATS_OK && stream->Cluster != NULL) {
+        const char *leader = stream->Cluster->Leader;
+        const char *source = consumer->Cluster != NULL ? consumer->Cluster->Leader : NULL;
+        *out_leads = leader != NULL && source != NULL && strcmp(leader, source) == 0;
+    } else {
+        *out_leads = status == NATS_OK;
+    }
+    s->n.jsStreamInfo_Destroy(stream);
+    s->n.jsConsumerInfo_Destroy(consumer);
+    return status;
+}
+
+/* Asks for the log behind what was read, and lets it come from the server that leads it. A server
+ * that led before and was killed may hold another message at a place than all others do, forever
+ * (2.9.10). The servers choose at random which of them sends, so they are asked until it is that
+ * one. */
 static natsStatus subscribe(struct nats *s)
 {
-    uint64_t from = 0;
-    struct reading *r = begin_reading(s, &from);
-    if (r == NULL)
-        return NATS_NO_MEMORY;
-    s->n.natsSubscription_Destroy(s->follow);
-    s->follow = NULL;
-    return ask(s, subjects, from, on_message, r, &s->follow);
+    for (int tries = 1;; tries++) {
+        uint64_t from = 0;
+        bool leads = false;
+        struct reading *r = begin_reading(s, &from);
+        if (r == NULL)
+            return NATS_NO_MEMORY;
+        s->n.natsSubscription_Destroy(s->follow);
+        s->follow = NULL;
+        natsStatus status = ask(s, subjects, from, on_message, r, &s->follow);
+        if (status == NATS_OK)
+            status = find_source(s, &leads);
+        if (status != NATS_OK)
+            return status;
+        if (!leads && tries < LEADER_TRIES) {
+            (void)s->n.natsSubscription_Unsubscribe(s->follow); /* or its consumer stays a while */
+            continue;
+        }
+        if (!leads)
+            tell_trouble(s, "the log is read from a server that does not lead it", NATS_OK);
+        atomic_store(&s->is_ready, true); /* before anybody hears that all is read */
+        (void)pthread_mutex_lock(&s->lock);
+        r->is_held = false;
+        look_at_end(s);
+        (void)pthread_cond_broadcast(&s->room);
+        (void)pthread_mutex_unlock(&s->lock);
+        return NATS_OK;
+    }
 }
 
 static natsStatus connect_once(struct nats *s)
@@ -628,7 +675,6 @@ static void *keep(void *context)
         if (!rest(s, RETRY_MS, false))
             return NULL;
     }
-    atomic_store(&s->is_ready, true);
     SRV_LOG(s->options.log, SRV_INFO, "journal", srv_text("stream", stream_name));
     watch(s);
     return NULL;

@@ -40,8 +40,11 @@
     X(natsOptions_SetUserCredentialsFromFiles) \
     X(natsStatus_GetText)                      \
     X(natsSubscription_Destroy)                \
+    X(natsSubscription_GetConsumerInfo)        \
     X(natsSubscription_SetOnCompleteCB)        \
     X(natsSubscription_SetPendingLimits)       \
+    X(natsSubscription_Unsubscribe)            \
+    X(jsConsumerInfo_Destroy)                  \
     X(jsCtx_Destroy)                           \
     X(jsDirectGetMsgOptions_Init)              \
     X(jsMsgMetaData_Destroy)                   \

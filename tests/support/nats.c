@@ -22,22 +22,26 @@ static struct sockaddr_in loopback(int port)
                                 .sin_addr = {.s_addr = htonl(INADDR_LOOPBACK)}};
 }
 
-/* Returns a port that is free now. */
-static int free_port(void)
+/* Takes a port that is free. Nobody else is given it as long as the socket is there, which does not
+ * listen: the server, which sets SO_REUSEADDR too, can listen there, and do so again after its
+ * end. */
+static int take_port(int *out_socket)
 {
     struct sockaddr_in address = loopback(0);
     socklen_t size = sizeof address;
-    const int fd = socket(AF_INET, SOCK_STREAM, 0);
+    const int on = 1, fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
     ck_assert_int_ge(fd, 0);
+    ck_assert_int_eq(setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on), 0);
     ck_assert_int_eq(bind(fd, (struct sockaddr *)&address, sizeof address), 0);
     ck_assert_int_eq(getsockname(fd, (struct sockaddr *)&address, &size), 0);
-    close(fd);
+    *out_socket = fd;
     return ntohs(address.sin_port);
 }
 
 void nats_init(struct test_nats *nats)
 {
-    *nats = (struct test_nats){.port = free_port()};
+    *nats = (struct test_nats){.route_socket = -1};
+    nats->port = take_port(&nats->socket);
     (void)snprintf(nats->url, sizeof nats->url, "nats://127.0.0.1:%d", nats->port);
     (void)snprintf(nats->folder, sizeof nats->folder, "/tmp/obbd-nats-XXXXXX");
     ck_assert_ptr_nonnull(mkdtemp(nats->folder));
@@ -50,7 +54,7 @@ void nats_init_cluster(struct test_nats *all, size_t count)
         const size_t length = strlen(routes);
         nats_init(&all[i]);
         all[i].number = (int)i + 1;
-        all[i].route_port = free_port();
+        all[i].route_port = take_port(&all[i].route_socket);
         (void)snprintf(routes + length, sizeof routes - length, "%snats://127.0.0.1:%d",
                        i > 0 ? "," : "", all[i].route_port);
     }
@@ -162,5 +166,8 @@ void nats_fini(struct test_nats *nats)
 {
     if (nats->pid != 0)
         nats_end(nats, SIGKILL);
+    close(nats->socket);
+    if (nats->route_socket >= 0)
+        close(nats->route_socket);
     ck_assert_int_eq(nftw(nats->folder, remove_one, 16, FTW_DEPTH | FTW_PHYS), 0);
 }

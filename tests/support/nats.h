@@ -7,13 +7,13 @@
 #include <sys/types.h>
 
 struct test_nats {
-    pid_t pid; /* 0: it does not run */
-    int port;
-    char url[64];    /* "nats://127.0.0.1:PORT" */
-    char folder[64]; /* of its streams and its log */
-    int number;      /* in its cluster, from 1; 0: it is alone */
-    int route_port;
-    char routes[160]; /* to all of the cluster */
+    pid_t pid;                    /* 0: it does not run */
+    int port, socket;             /* the socket keeps the port for it */
+    char url[64];                 /* "nats://127.0.0.1:PORT" */
+    char folder[64];              /* of its streams and its log */
+    int number;                   /* in its cluster, from 1; 0: it is alone */
+    int route_port, route_socket; /* likewise; -1: none */
+    char routes[160];             /* to all of the cluster */
 };
 
 /* Chooses a port and makes the folder. The server does not run yet. */
