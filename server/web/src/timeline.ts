@@ -6,6 +6,8 @@ import type { Playback } from "./playback";
 import type { Store } from "./store";
 
 const MARKS_MS = 200; // at least between two drawings of the marks while all moves
+const MARK_PX = 3; // of the slider share a stroke,
+const [MARK_LEAST_PX, MARK_MOST_PX] = [2, 6]; // which is the higher the more began or ended there
 const NAMED = 2; // pairs in words
 
 export class Timeline {
@@ -94,7 +96,7 @@ export class Timeline {
         }, MARKS_MS);
     }
 
-    /** Above the slider a stroke where pairs began, below where pairs ended: of the boxes selected, if there are any. */
+    /** Above the slider a stroke where pairs began, below where pairs ended, the higher the more: of the boxes selected, if there are any. */
     private mark(): void {
         const { marks, slider, store, playback } = this;
         const { clientWidth: width, clientHeight: height } = marks;
@@ -103,24 +105,32 @@ export class Timeline {
         marks.width = width;
         marks.height = height;
         const style = getComputedStyle(document.documentElement);
-        const [least, most] = [Number(slider.min), Number(slider.max)];
+        const [low, high] = [Number(slider.min), Number(slider.max)];
         const byTime = this.unit.value === "time";
         const thumb = 16; // whose middle stands for the value
-        const drawn = new Set<number>();
+        const sums = new Map<number, [began: number, ended: number]>(); // by place
         for (let seq = store.ring.oldest + 1; seq <= store.ring.newest; seq++) {
             const moment = store.ring.moment(seq);
             if (!moment || store.ring.turns(seq).length === 0) continue;
             for (const { before } of playback.turns(seq)) {
-                const share = ((byTime ? moment.time : moment.revision) - least) / Math.max(most - least, 1e-9);
-                const x = Math.round(thumb / 2 + share * (width - thumb));
-                const began = before === undefined;
-                const key = began ? x : -1 - x;
-                if (share > 1 || drawn.has(key)) continue;
-                drawn.add(key);
-                context.fillStyle = style.getPropertyValue(began ? "--box-colliding" : "--dim");
-                context.fillRect(x - 0.5, began ? 0 : height - 5, 1.5, 5);
+                const share = ((byTime ? moment.time : moment.revision) - low) / Math.max(high - low, 1e-9);
+                if (share > 1) continue;
+                const place = Math.floor((thumb / 2 + share * (width - thumb)) / MARK_PX);
+                const known = sums.get(place) ?? [0, 0];
+                known[before === undefined ? 0 : 1]++;
+                sums.set(place, known);
             }
         }
-        marks.dataset.marks = String(drawn.size);
+        const most = Math.log2(1 + Math.max(1, ...[...sums.values()].flat()));
+        let strokes = 0;
+        for (const [place, both] of sums)
+            both.forEach((count, ended) => {
+                if (count === 0) return;
+                strokes++;
+                const up = MARK_LEAST_PX + ((MARK_MOST_PX - MARK_LEAST_PX) * Math.log2(1 + count)) / most;
+                context.fillStyle = style.getPropertyValue(ended ? "--dim" : "--box-colliding");
+                context.fillRect(MARK_PX * place, ended ? height - up : MARK_MOST_PX - up, MARK_PX - 1, up);
+            });
+        marks.dataset.marks = String(strokes);
     }
 }
