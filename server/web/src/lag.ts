@@ -17,6 +17,7 @@ const CENTIMETRES = 100; // in a unit of the scene, taken for a metre
 const AWAY = [12, 8, 5, 3]; // from the first box, where no place to shoot from was clicked
 const AROUND = 16; // places at each of these distances
 const ABOVE = 1 / 6; // of the distance
+const PLACE_AGAIN_MS = 500; // at least between two searches for such a place while all moves
 
 interface Verdict {
     at?: { revision: number; time: number; clamped: boolean };
@@ -51,6 +52,8 @@ export class Lag {
     private clicked = 0;
     private placed = false; // somebody has said where the shot comes from
     private placing = false; // a place is to be found
+    private placedAt = -1; // at which revision one was looked for last
+    private timer = 0;
     /** The axis that is up. */
     up: () => "y" | "z" = () => "y";
     private then = new Map<string, Pose>();
@@ -145,10 +148,18 @@ export class Lag {
         );
     }
 
+    private placeSoon(): void {
+        this.timer ||= setTimeout(() => {
+            this.timer = 0;
+            this.placing = !this.placed;
+            if (this.placing) this.question.ask();
+        }, PLACE_AGAIN_MS);
+    }
+
     /** Finds a place from where the shot hits what was there, if possible one that misses what is there now: that is what delay does. */
     private async place(path: string, states: unknown[]): Promise<void> {
         const { names } = this;
-        this.placing = false; // until the delay or the target is another one
+        this.placing = false;
         const target = this.then.get(names[0])?.center;
         const known = this.rows[0].read();
         if (!target || !known || this.aim.value !== "then") return;
@@ -202,7 +213,10 @@ export class Lag {
             const [then, now] = [{ time: present.time - delay, clamp: true }, { revision: present.revision, clamp: true }];
             this.now = posesOf(present);
             this.then = posesOf(await this.client.call<Poses>("POST", path("pairs"), { ...asked, at: then }));
-            if (this.placing && !this.placed) await this.place(path("ray"), [then, now]);
+            if (this.placing && !this.placed) {
+                this.placedAt = present.revision;
+                await this.place(path("ray"), [then, now]);
+            }
             const ray = this.ray();
             if (!ray) return;
             const filter = this.except ? { filter: { exclude: [this.except] } } : {};
@@ -213,6 +227,8 @@ export class Lag {
             ];
             const answers = await Promise.all(bodies.map((one) => this.client.call<Verdict>("POST", path("ray"), { ...one, ...OWN })));
             if (!this.shown) return;
+            const [hit] = answers[0].results[0].hits;
+            if (!(hit && names.includes(hit.box)) && present.revision !== this.placedAt) this.placeSoon(); // something has come between
             bodies.forEach((one, i) => this.exchanges[i].show({ path: path("ray"), body: one, curl: this.client.curl(path("ray"), one), answer: answers[i] }));
             this.show(answers, delay, ray);
         } catch (error) {
