@@ -50,6 +50,40 @@ test("another scene is shown beside, who turns the view turns both, and both fol
     await close();
 });
 
+test("the page beside is seen from where this one is seen from the beginning, and its buttons are not those of a phone", async () => {
+    const scene = await makeScene({ a: CUBE(0), b: CUBE(5), c: CUBE(2.5, 4) });
+    const { page, close } = await show(scene, { viewport: { width: 1280, height: 760 } });
+    await page.keyboard.press("2");
+    await page.locator("#view canvas").focus();
+    for (const key of ["ArrowLeft", "+"]) await page.keyboard.press(key);
+    await until("the address", () => words(page.url()).get("eye"));
+    await page.click("[data-command=beside]");
+    const other = await inner(page);
+    await other.waitForSelector("[data-command=top][aria-pressed=true]");
+    await until("one camera", () => new URLSearchParams((words(page.url()).get("beside") ?? "").split("?")[1]).get("eye") === words(page.url()).get("eye"));
+    const sizes = async (frame) => {
+        const { width, height } = await frame.locator(".tools [data-command=add]").boundingBox();
+        return [Math.round(width), Math.round(height)];
+    };
+    assert.deepEqual(await sizes(other), await sizes(page));
+    await close();
+});
+
+test("a view that nobody has turned frames the scene anew where it gets another size", async () => {
+    const scene = await makeScene({ a: CUBE(-6), b: CUBE(6) });
+    const { page, close } = await show(scene, { viewport: { width: 1300, height: 600 } });
+    await until("the boxes", async () => /^2 boxes/.test(await page.textContent("#list-sum")));
+    await page.setViewportSize({ width: 900, height: 600 });
+    await drawn(page);
+    const again = await pixels(page);
+    const { page: fresh, close: end } = await show(scene, { viewport: { width: 900, height: 600 } });
+    await until("the boxes", async () => /^2 boxes/.test(await fresh.textContent("#list-sum")));
+    await drawn(fresh);
+    assert.deepEqual(again, await pixels(fresh));
+    await end();
+    await close();
+});
+
 test("a page that nobody shows beside itself hears nobody: messages from elsewhere change nothing", async () => {
     const scene = await makeScene({ a: CUBE(0), b: CUBE(9) });
     const { page, close } = await show(scene, { viewport: { width: 1000, height: 600 } });

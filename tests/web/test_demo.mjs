@@ -30,6 +30,23 @@ test("shots come without a click, in colours of entities, and nothing is wrong f
     await close();
 });
 
+test("the first look is at the middle from nearby, and all of the arena is framed when it is asked for", async () => {
+    const { page, close } = await look({});
+    await until("the shots", async () => (await page.getAttribute("body", "data-panel")) === "shots");
+    await page.locator("#view canvas").focus();
+    const away = async (key) => {
+        const before = new URL(page.url()).hash;
+        await page.keyboard.press(key);
+        const eye = await until("the address", async () => new URL(page.url()).hash !== before && new URLSearchParams(page.url().split("?")[1]).get("eye"));
+        const [x, y, z, tx, ty, tz] = eye.split(",").map(Number);
+        return Math.hypot(x - tx, y - ty, z - tz);
+    };
+    const near = await away("ArrowLeft");
+    const far = await away("f");
+    assert.ok(near < 0.7 * far, `${near} of ${far}`);
+    await close();
+});
+
 test("the box that the start offers is a player's, and stands large in the view once it is selected", async () => {
     const { page, close } = await look({});
     await page.click("#tab-box");

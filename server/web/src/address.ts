@@ -115,7 +115,7 @@ export class Address {
         if (store.past) words.set("revision", String(store.past.revision));
         if (view && view.side !== "perspective" && store.dimensions === 3) words.set("side", view.side);
         if (view && wordOf(view.axes) !== "y") words.set("axes", wordOf(view.axes));
-        if (view?.place) words.set("eye", view.place.join(","));
+        if (view?.movedTo) words.set("eye", view.movedTo.join(","));
         if (view && view.colouring.mode !== "contact") words.set("colours", view.colouring.mode);
         if (view && view.only > 0) words.set("only", String(view.only));
         const panel = PANELS.find((one) => one === document.body.dataset.panel);

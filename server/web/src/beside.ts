@@ -10,7 +10,8 @@ interface Said {
     eye?: { dimensions: number; side: Side; axes: string; place: number[] };
 }
 
-const inner = window !== parent;
+/** Is this the page beside another one? */
+export const inner = window !== parent;
 
 export class Beside {
     onChange: () => void = () => {};
@@ -22,7 +23,6 @@ export class Beside {
         private readonly store: Store,
         private readonly view: View | null,
     ) {
-        document.body.classList.toggle("inner", inner);
         addEventListener("message", ({ origin, source, data }: MessageEvent<Said>) => {
             if (origin !== location.origin || source !== this.other) return;
             if (data.address !== undefined && this.frame) {
@@ -44,6 +44,13 @@ export class Beside {
     /** What the page in the frame shows, as its address says it; "": there is none. */
     get words(): string {
         return this.address;
+    }
+
+    /** Shows a page of that scene beside this one, seen from where this one is seen. */
+    open(scene: string): void {
+        const { view } = this;
+        const eye = view ? `?side=${view.side}&axes=${wordOf(view.axes)}&eye=${view.place}` : "";
+        this.show(encodeURIComponent(scene) + eye);
     }
 
     /** Shows a page with that address beside this one; "": none. */
@@ -71,8 +78,9 @@ export class Beside {
     /** The eye has moved. */
     moved(): void {
         const { view, store } = this;
-        if (this.following || !view?.place) return;
-        this.say({ eye: { dimensions: store.dimensions, side: view.side, axes: wordOf(view.axes), place: view.place } });
+        const place = view?.movedTo;
+        if (this.following || !view || !place) return;
+        this.say({ eye: { dimensions: store.dimensions, side: view.side, axes: wordOf(view.axes), place } });
     }
 
     private follow({ dimensions, side, axes, place }: NonNullable<Said["eye"]>): void {

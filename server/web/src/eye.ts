@@ -40,7 +40,8 @@ export class Eye {
     private readonly orbit: OrbitControls;
     private width = 1;
     private height = 1;
-    private moved = false; // by a person, since all of the scene was framed
+    private moved = false; // by a person, since `look`
+    private framed: Bounds | null = null; // by `look`
 
     constructor(canvas: HTMLElement) {
         this.orbit = new OrbitControls(this.perspective, canvas);
@@ -104,11 +105,16 @@ export class Eye {
         _quatInverse.copy(_quat.setFromUnitVectors(up, Y)).invert();
         this.frameFrom(this.oriented(FROM[side]), bounds);
         this.moved = false;
+        this.framed = bounds;
     }
 
-    /** Where the eye is, what it looks at, and half the height of the picture; null: where `look` has put it. */
-    get place(): number[] | null {
-        if (!this.moved) return null;
+    /** As `place` where the eye was moved; null: it is where `look` has put it. */
+    get movedTo(): number[] | null {
+        return this.moved ? this.place : null;
+    }
+
+    /** Where the eye is, what it looks at, and half the height of the picture. */
+    get place(): number[] {
         const digits = Math.ceil(4 - Math.log10(this.camera.position.distanceTo(this.target)));
         const half = Number((this.flat.top / this.flat.zoom).toPrecision(5));
         return [...[...this.camera.position, ...this.target].map((value) => Number(value.toFixed(Math.max(0, Math.min(20, digits))))), half];
@@ -167,7 +173,8 @@ export class Eye {
     resize(width: number, height: number): void {
         this.width = width;
         this.height = height;
-        this.fit();
+        if (this.framed && !this.moved) this.frameFrom(this.oriented(FROM[this.side]), this.framed);
+        else this.fit();
     }
 
     private fit(): void {

@@ -2,7 +2,7 @@
 import { Address } from "./address";
 import { ahead, dropAhead } from "./ahead";
 import { axesOf, wordOf } from "./axes";
-import { Beside } from "./beside";
+import { Beside, inner } from "./beside";
 import { ALL_BITS, numbers, type PutBox, putOf } from "./box";
 import { Client, Problem } from "./client";
 import { MODES } from "./colouring";
@@ -53,6 +53,7 @@ const startPanel = new Start(store, client);
 
 // ---- The view, or why there is none ----------------------------------------------------------------
 
+document.body.classList.toggle("inner", inner); // before the view has a size
 let view: View | null = null;
 try {
     view = new View(byId("view"), byId("tip"), byId("compass"), store, client);
@@ -352,7 +353,7 @@ const commands: Record<string, () => void> = {
         view?.setTrail(!view.trail);
         markButtons();
     },
-    beside: () => beside.show(beside.words ? "" : encodeURIComponent(sceneOfAddress())),
+    beside: () => (beside.words ? beside.show("") : beside.open(sceneOfAddress())),
     settings: () => void settings.open(),
     help: () => byId<HTMLDialogElement>("help").showModal(),
 };
@@ -534,6 +535,7 @@ tellStory(store, () => {
     if (address.particular) return;
     panel("shots");
     view?.colouring.set("entity");
+    view?.lookAmong([...store.live.boxes.values()].filter(({ entity }) => entity !== undefined));
 });
 showStatus();
 void start();

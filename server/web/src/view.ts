@@ -2,7 +2,7 @@
 // Draws only when something has changed.
 import { LinearSRGBColorSpace, Plane, type Ray, Scene, Vector3, WebGLRenderer } from "three";
 import type { Axes } from "./axes";
-import { type Box, matrixOf, type Pose } from "./box";
+import { type Box, matrixOf, point, type Pose } from "./box";
 import type { Client } from "./client";
 import { Colouring } from "./colouring";
 import { Compass } from "./compass";
@@ -433,22 +433,35 @@ export class View {
         this.look(this.side);
     }
 
-    look(side: Side): void {
+    look(side: Side, bounds = this.boxes.bounds): void {
         this.eye.axes = this.flat ? { up: "y", hand: "right" } : this.chosenAxes;
         this.boxes.orient(this.eye.oriented(new Vector3(0, 1, 0)), this.eye.axes.hand === "left");
-        this.eye.look(this.flat ? "front" : side, this.boxes.bounds);
+        this.eye.look(this.flat ? "front" : side, bounds);
         this.handles.camera = this.eye.camera;
         this.span();
         this.onLook();
     }
 
+    /** As Eye.movedTo. */
+    get movedTo(): number[] | null {
+        return this.eye.movedTo;
+    }
+
     /** As Eye.place. */
-    get place(): number[] | null {
+    get place(): number[] {
         return this.eye.place;
     }
 
     goTo(place: number[]): void {
         this.eye.goTo(place);
+    }
+
+    /** Looks at the middle of the scene from so near that half of these boxes may be out of sight. */
+    lookAmong(boxes: Box[]): void {
+        const { middle } = this.boxes.bounds;
+        const away = boxes.map((box) => point(box.center).sub(middle).toArray().map(Math.abs));
+        const half = [0, 1, 2].map((axis) => away.map((one) => one[axis]).sort((a, b) => a - b)[Math.floor(away.length / 2)]);
+        this.look("perspective", { middle, reach: new Vector3(...half) });
     }
 
     /** All boxes, or those selected with some room around. */
