@@ -30,16 +30,21 @@ async function inFewColours(png) {
     return png8(Buffer.from(data, "base64"), width, height);
 }
 
-/** A picture of the page after `act`. */
+/** A picture of the page after `act`, which may give what must hold before and behind it. */
 async function picture(name, daemon, options, act, scene = "demo") {
     const { page, close } = await openPage(browser, daemon.url, options);
     await page.goto(`${daemon.url}/#${scene}`);
     await page.waitForSelector("#status[data-state=live]");
     await until("the boxes", async () => /^\d+ box/.test(await page.textContent("#list-sum")));
-    await act(page);
+    const holds = (await act(page)) ?? (async () => true);
     await page.mouse.move(2, 2);
     await page.evaluate(() => new Promise((resolve) => requestAnimationFrame(() => requestAnimationFrame(() => requestAnimationFrame(resolve)))));
-    const bytes = await inFewColours(await page.screenshot());
+    let png;
+    do {
+        await until("what is to be seen", holds);
+        png = await page.screenshot();
+    } while (!(await holds()));
+    const bytes = await inFewColours(png);
     await close();
     writeFileSync(`${folder}${name}.png`, bytes);
     console.log(`${name}: ${bytes.length} bytes`);
@@ -65,7 +70,7 @@ async function near(page, entity) {
     await page.evaluate(() => document.activeElement.blur());
 }
 
-await picture("first", moving, WIDE, (page) => shots(page, 6));
+await picture("first", moving, WIDE, (page) => shots(page, 6).then(() => undefined));
 await picture("shots", moving, WIDE, async (page) => {
     await shots(page, 6);
     await page.locator("#shots-list li:has(.mark-miss) button").first().click();
@@ -77,7 +82,8 @@ await picture("lag", moving, WIDE, async (page) => {
     await page.fill("#lag-who", "player-3");
     await page.fill("#lag-delay", "250");
     await page.keyboard.press("Enter");
-    await until("both verdicts", async () => /^Now: /.test(await page.textContent("#lag-now")));
+    const verdict = (which) => page.getAttribute(`#lag-${which}`, "data-verdict");
+    return async () => (await verdict("then")) === "hit" && (await verdict("now")) === "missed";
 });
 await picture("time", moving, WIDE, async (page) => {
     await shots(page, 3);
@@ -103,7 +109,7 @@ await picture("pairs", still, WIDE, async (page) => {
     await ask(page, 7);
     await page.click("[data-command=only]");
 });
-await picture("page", still, WIDE, (page) => ask(page, 1, { From: [-19, 1.2, 0], To: [19, 1.2, 0] }).then(() => page.selectOption("#probe-mode", "all")));
+await picture("page", still, WIDE, (page) => ask(page, 1, { From: [-19, 1.2, 0], To: [19, 1.2, 0] }).then(() => page.selectOption("#probe-mode", "all")).then(() => undefined));
 await picture("phone", still, { ...PHONE, colorScheme: "dark" }, async (page) => {
     await page.click("#tab-list");
     await page.fill("#search", "door");
