@@ -148,6 +148,7 @@ bool srv_cluster_begin(struct srv_cluster *c)
                                           .new_id = new_id,
                                           .context = c};
     tails->journal = c->journal;
+    tails->hashes = true;
     tails->snapshots = &c->snapshots;
     tails->locks = o->writer->locks;
     tails->drain = o->writer->drain;

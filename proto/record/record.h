@@ -31,7 +31,7 @@
  * 3   which record it follows: `base`
  * 4   the effects of a large commit may come before it, in parts
  * 5   the word that a snapshot is whole: WIRE_RECORD_WHOLE
- * 6   how many boxes the scene has: `boxes` */
+ * 6   how many boxes the scene has: `boxes`; and hashes of commits */
 enum { WIRE_RECORD_VERSION = 6 };
 
 typedef enum wire_record_kind {
@@ -76,7 +76,9 @@ typedef struct wire_record {
      * not the last one. */
     bool in_parts;
     bool has_hash;
-    uint64_t hash; /* obb_digest_exact of the state after the commit */
+    /* Of MADE and COMMIT in a log of many processes: obb_fingerprint_hash of the state after the
+     * commit. In pieces of a snapshot: obb_digest_exact of that. */
+    uint64_t hash;
     bool has_boxes;
     uint64_t boxes; /* of the scene after the commit; of WHOLE: in the newest state */
     /* Of MADE and COMMIT; of MADE always with the settings that the scene was made with, and with

@@ -83,6 +83,8 @@
       "Scenes that were loaded from a snapshot of a log of many daemons.")                   \
     X(journal_differed, counter, "obbd_journal_differed_total", 1,                           \
       "Scenes that were not what the log of many daemons says, and were loaded again.")      \
+    X(journal_disputed, counter, "obbd_journal_disputed_total", 1,                           \
+      "Hashes in records of the log of many daemons that its own records do not bear out.")  \
     X(journal_passed_over, counter, "obbd_journal_passed_over_total", 1,                     \
       "Snapshots that could not be loaded.")                                                 \
     X(journal_purges, counter, "obbd_journal_purges_total", 1,                               \

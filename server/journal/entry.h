@@ -99,6 +99,9 @@ struct srv_journal_figures {
     /* Likewise: scenes that sleep now; how often one was woken, was put to sleep, or could not be
      * woken. */
     _Atomic uint64_t asleep, wakes, sleeps, wake_failures;
+    /* Likewise: records whose hash was wrong here also after the scene was loaded again: their
+     * writer differed. */
+    _Atomic uint64_t disputed;
     _Atomic uint64_t marks; /* likewise: of this process, that were read */
 };
 

@@ -135,6 +135,12 @@ struct srv_strand {
     bool is_given;               /* what was got is being loaded: as `applies` */
     size_t tries;                /* that failed */
     uint64_t wanted_ms, wake_ms; /* since when the log is away, and it is wanted; no try before */
+
+    /* A scene that is not what the log says: it sleeps, and is there. */
+    bool recovers;
+    wire_record_id again;    /* the record for which it was made from the log once more */
+    wire_record_id differed; /* the one whose hash was wrong after that */
+    uint64_t disputed;       /* whose hashes do not count; 0: nobody's */
 };
 
 struct entries {
@@ -834,6 +840,14 @@ static void supersede(struct shared *j, struct srv_strand *s, bool unknown)
     s->judges = judges;
 }
 
+/* Returns whether the hash in the newest record does not count. */
+static bool is_unchecked(const struct srv_strand *s)
+{
+    const wire_record_id id = s->chain.newest;
+    return wire_record_id_is(id) &&
+           (id.writer == s->disputed || wire_record_id_equal(id, s->differed));
+}
+
 /* Hands a foreign record over. */
 static void apply_foreign(struct shared *j, struct srv_strand *s, obb_str bytes)
 {
@@ -842,7 +856,9 @@ static void apply_foreign(struct shared *j, struct srv_strand *s, obb_str bytes)
                                  .seq = s->first->seq,
                                  .bytes = bytes,
                                  .pieces = s->fetch.pieces,
-                                 .piece_count = s->fetch.count};
+                                 .piece_count = s->fetch.count,
+                                 .replaces = s->recovers,
+                                 .is_unchecked = is_unchecked(s)};
     j->options.foreign(j->options.context, &foreign);
     supersede(j, s, false);
 }
@@ -1281,7 +1297,7 @@ static void tell_wakers(struct shared *j, struct srv_strand *s, bool good)
         add_waker(&j->woken, wait);
         wait->good = good;
     }
-    if (s->is_wanted) {
+    if (s->is_wanted && !(s->sleeps && s->recovers)) { /* that one is made in any case */
         struct srv_strand **place = &j->wanted, *before = NULL;
         for (; *place != s; place = &(*place)->next_wanted)
             before = *place;
@@ -1301,7 +1317,7 @@ static void stop_sleeping(struct shared *j, struct srv_strand *s)
     j->asleep_count--;
     memmove((void *)(j->asleep + place), (void *)(j->asleep + place + 1),
             (j->asleep_count - place) * sizeof(struct srv_strand *));
-    s->sleeps = false;
+    s->sleeps = s->recovers = false;
     atomic_store(&j->journal.figures.asleep, j->asleep_count);
     tell_wakers(j, s, true);
 }
@@ -1316,7 +1332,8 @@ static void note_making(struct shared *j, struct srv_strand *s, const struct srv
         .before = {.newest = before->newest, .is_there = before->is_there, .ended = before->ended}};
 }
 
-/* A foreign record counts, which is the newest one now. Returns false if it is to be applied. */
+/* A foreign record counts, which is the newest one now. Returns false if it is to be applied: also
+ * the end of a scene that sleeps and is there. */
 static bool meet_asleep(struct shared *j, struct srv_strand *s, const srv_link *link, obb_str one)
 {
     if (link->kind == WIRE_RECORD_MADE && !s->sleeps && may_sleep(j, s))
@@ -1327,6 +1344,8 @@ static bool meet_asleep(struct shared *j, struct srv_strand *s, const srv_link *
         end_waking(j, s);
     else if (s->waking != NULL)
         srv_waking_add(&s->waking->get, s->first->seq, one, link->in_parts);
+    if (link->kind == WIRE_RECORD_GONE && s->recovers)
+        return false;
     if (link->kind == WIRE_RECORD_GONE)
         stop_sleeping(j, s);
     drop_bytes(j, &s->applied);
@@ -1349,6 +1368,8 @@ static void fail_wake(struct shared *j, struct srv_strand *s, const char *why)
     s->wake_ms = now_ms(j) + rest_ms(j);
     if (s->tries >= WAKE_TRIES)
         tell_wakers(j, s, false);
+    if (s->tries > WAKE_TRIES && s->recovers) /* it goes on for long */
+        s->wake_ms = now_ms(j) + j->options.patience_ms;
     begin_wakes(j);
 }
 
@@ -1372,6 +1393,8 @@ static void on_got_all(struct srv_waking *get, const char *why)
                            .piece_count = get->snapshot.count,
                            .is_snapshot = has_snapshot,
                            .wakes = true,
+                           .replaces = s->recovers,
+                           .is_unchecked = is_unchecked(s),
                            .newest = s->chain.newest,
                            .from = get->from,
                            .records = records,
@@ -1425,11 +1448,26 @@ static void begin_wakes(struct shared *j)
 {
     for (struct srv_strand *s = j->wanted, *next; s != NULL && j->waking_count < WAKES; s = next) {
         next = s->next_wanted;
-        if (!can_wake(j, s) || begin_waking(j, s))
+        if (j->hurry_ms != 0 || !can_wake(j, s) || begin_waking(j, s))
             continue;
         add_to(&j->journal.figures.wake_failures, 1);
+        s->wake_ms = now_ms(j) + j->options.patience_ms;
         tell_wakers(j, s, false);
     }
+}
+
+/* Puts a scene that sleeps among those that are woken. */
+static void enlist(struct shared *j, struct srv_strand *s)
+{
+    if (s->is_wanted)
+        return;
+    s->is_wanted = true;
+    s->tries = 0;
+    s->wake_ms = 0;
+    s->wanted_ms = now_ms(j);
+    s->next_wanted = NULL;
+    *(j->last_wanted != NULL ? &j->last_wanted->next_wanted : &j->wanted) = s;
+    j->last_wanted = s;
 }
 
 /* Lets what is being got go on. While the log is away for long, nobody waits for it. */
@@ -1729,6 +1767,8 @@ void srv_shared_applied(struct srv_journal *journal, obb_str name)
     drop_bytes(j, &s->applied);
     if (s->is_given)
         wake_up(j, s);
+    else if (s->recovers && !s->chain.is_there)
+        stop_sleeping(j, s); /* it has ended */
     if (s->loads)
         go_on(j, s);
     if (!s->judges && srv_clock() >= j->turn_end)
@@ -1749,6 +1789,48 @@ void srv_shared_refused(struct srv_journal *journal, obb_str name, const char *w
     fail_wake(j, s, why);
     begin_turn(j);
     judge(j, s);
+}
+
+bool srv_shared_differs(struct srv_journal *journal, obb_str name, const char *why)
+{
+    struct shared *j = self(journal);
+    struct srv_strand *s = *place_of(j, name);
+    assert(s != NULL && s->applies && !s->loads);
+    const wire_record_id id = s->chain.newest;
+    if (s->is_given) {
+        s->differed = id;
+        srv_shared_refused(journal, name, why);
+        return true;
+    }
+    if (s->sleeps || !s->chain.is_there || s->source.from == 0 ||
+        wire_record_id_equal(s->again, id) || !fall_asleep(j, s))
+        return false;
+    s->again = id;
+    s->recovers = true;
+    add_to(&j->journal.figures.differed, 1);
+    warn(j, s, true, why);
+    srv_fetch_end(&s->fetch);
+    drop_bytes(j, &s->applied);
+    supersede(j, s, false);
+    s->applies = false;
+    enlist(j, s);
+    begin_turn(j);
+    judge(j, s);
+    return true;
+}
+
+void srv_shared_checked(struct srv_journal *journal, obb_str name, bool is_right)
+{
+    struct shared *j = self(journal);
+    struct srv_strand *s = *place_of(j, name);
+    const uint64_t writer = s->chain.newest.writer;
+    if (is_right && s->disputed == writer)
+        s->disputed = 0;
+    if (is_right || s->disputed == writer)
+        return;
+    s->disputed = writer;
+    add_to(&j->journal.figures.disputed, 1);
+    warn(j, s, true, "the log does not hold what the hash in a record says: the log is believed");
 }
 
 /* ---- The face -------------------------------------------------------------------------------- */
@@ -1865,15 +1947,7 @@ static bool wake(struct srv_journal *journal, obb_str name, struct srv_wake_wait
         return true;
     }
     add_waker(&s->wakers, wait);
-    if (!s->is_wanted) {
-        s->is_wanted = true;
-        s->tries = 0;
-        s->wake_ms = 0;
-        s->wanted_ms = now_ms(j);
-        s->next_wanted = NULL;
-        *(j->last_wanted != NULL ? &j->last_wanted->next_wanted : &j->wanted) = s;
-        j->last_wanted = s;
-    }
+    enlist(j, s);
     begin_wakes(j);
     return true;
 }

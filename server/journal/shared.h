@@ -34,6 +34,10 @@
  * A snapshot may also show that the scene here is another one though no place was missing: servers
  * differed. The process then loads it, and reads the log once more from there.
  *
+ * Each record of a commit holds a hash of the scene after it. If the scene here has another one, it
+ * sleeps at once, and is made from the log. If the hash is wrong then, too, the log is believed, and
+ * the writer of the record is not: its hashes do not count until one is right.
+ *
  * The end of a scene is forgotten after a while, as the rule says, with all that is kept of it.
  *
  * A scene that another process made need not be held here: it sleeps. Its records are judged as ever,
@@ -70,6 +74,11 @@ typedef struct srv_foreign {
      * behind it, oldest first. They stand from the place `from` on, and `newest` is the last one,
      * with the place `seq`. The scene is not there, or a scene that is only here, in memory. */
     bool wakes;
+    /* The scene here is not what the log says (srv_shared_differs): it is replaced, or ends. */
+    bool replaces;
+    /* The hash in the newest record does not count: it was wrong after the scene was loaded again, or
+     * the one in an earlier record of that writer. srv_shared_checked says whether it is right. */
+    bool is_unchecked;
     uint64_t from;
     wire_record_id newest;
     const srv_woken_record *records;
@@ -116,6 +125,15 @@ void srv_shared_applied(struct srv_journal *journal, obb_str name);
  * the log by now: about wait->name, or about all names. Never within this call, and not as long as
  * the log cannot be reached. The owner may take `wait` out before (srv_mark_wait_leave). */
 void srv_shared_mark(struct srv_journal *journal, struct srv_mark_wait *wait);
+
+/* The foreign record about this name is not applied: the scene here is not what the log says. It
+ * sleeps until it is made from the log once more, which begins at once: srv_foreign.replaces.
+ * `why` is one line. Returns false, and does nothing, if that was done for this record before,
+ * or if nobody knows from where on the scene is to be read. */
+bool srv_shared_differs(struct srv_journal *journal, obb_str name, const char *why);
+
+/* Call it before srv_shared_applied, of what was unchecked: whether its hash is right. */
+void srv_shared_checked(struct srv_journal *journal, obb_str name, bool is_right);
 
 /* Lets a scene sleep that is held here, and that nothing waits for. Returns false if it must be
  * held; otherwise the caller takes it out of the store before anything else. */

@@ -23,6 +23,7 @@ static void refresh_journal(struct srv_metrics *metrics, struct srv_journal *jou
     metrics->journal_snapshots = figure(&figures->snapshots);
     metrics->journal_loads = figure(&figures->loads);
     metrics->journal_differed = figure(&figures->differed);
+    metrics->journal_disputed = figure(&figures->disputed);
     metrics->journal_passed_over = figure(&figures->passed_over);
     metrics->journal_purges = figure(&figures->purges);
     metrics->journal_failures = figure(&figures->failures);

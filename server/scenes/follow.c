@@ -58,6 +58,25 @@ static void lose(struct srv_follower *follower, const srv_foreign *record, obb_s
     follower->lost(follower->context, why);
 }
 
+static const char *why_differs(const struct srv_write *w)
+{
+    return w->differs ? "it has another hash after a record than its writer found"
+                      : "a record does not fit it";
+}
+
+/* The record is not applied: the scene here is not what the log says. Nobody may write a snapshot of
+ * it. Returns false if nothing can be done about that. */
+static bool load_again(struct srv_follower *follower, struct srv_write *w, obb_str name)
+{
+    const struct obb_scene *scene = obb_store_find(follower->writer->store, name);
+    struct srv_tail *tail = scene != NULL ? srv_tail_of(scene) : NULL;
+    if (!srv_shared_differs(follower->journal, name, why_differs(w)))
+        return false;
+    if (tail != NULL)
+        srv_snapshots_pause(srv_tail_journaled(tail));
+    return true;
+}
+
 static void on_done(struct srv_write *w)
 {
     struct srv_following *f = (struct srv_following *)w;
@@ -74,16 +93,20 @@ static void on_done(struct srv_write *w)
     f->next = follower->ended;
     follower->ended = f;
     srv_bell_ring(follower->bell);
+    if (status == OBB_OK && record.is_unchecked)
+        srv_shared_checked(journal, record.name, !w->differs);
     if (status == OBB_OK)
         srv_shared_applied(journal, record.name);
     else if (record.wakes && status != OBB_BAD_VALUE)
         srv_shared_refused(journal, record.name,
                            status == OBB_NO_MEMORY ? "there is not enough memory"
                                                    : "there is no room for it");
+    else if (record.wakes && w->differs && !follower->stopped)
+        (void)srv_shared_differs(journal, record.name, why_differs(w));
     else if ((record.is_snapshot || record.wakes) && status == OBB_BAD_VALUE && !follower->stopped)
         srv_shared_refused(journal, record.name,
                            "it is damaged, or does not hold what its hashes say");
-    else if (!follower->stopped)
+    else if (!follower->stopped && !load_again(follower, w, record.name))
         lose(follower, &record, status);
     srv_drain_release(follower->drain);
 }
@@ -97,6 +120,8 @@ static void begin(struct srv_follower *follower, struct srv_following *f)
                                          .seq = f->record.seq,
                                          .pieces = f->record.pieces,
                                          .piece_count = f->record.piece_count,
+                                         .is_unchecked = f->record.is_unchecked,
+                                         .replaces = f->record.replaces,
                                          .woken = f->record.wakes ? &f->record : NULL},
                                   .arena = &f->arena,
                                   .done = on_done};

@@ -12,8 +12,8 @@ struct srv_follower {
     struct srv_writer *writer;
     struct srv_loop *loop;
     struct srv_drain *drain; /* held while a record is being applied */
-    /* A record cannot be applied, for another reason than want of memory: the store is not what the
-     * log says any more. */
+    /* A record cannot be applied, for another reason than want of memory, and its scene cannot be
+     * loaded again. */
     void (*lost)(void *context, const char *why);
     void *context;
 
@@ -34,7 +34,8 @@ void srv_follower_stop(struct srv_follower *follower);
 void srv_follower_fini(struct srv_follower *follower);
 
 /* Applies a record, or loads a snapshot, as srv_shared_options.foreign. If there is no memory, it
- * is tried again a little later. A snapshot that is damaged is refused (srv_shared_refused). */
+ * is tried again a little later. A snapshot that is damaged is refused (srv_shared_refused), and so
+ * is a record that does not fit the scene (srv_shared_differs). */
 void srv_follow(struct srv_follower *follower, const srv_foreign *record);
 
 #endif

@@ -44,8 +44,10 @@ typedef struct srv_op {
     /* Of SRV_OP_FOLLOW: the scene wakes, and is made of this, of which the record and the pieces are
      * a part. NULL: it does not. */
     const struct srv_foreign *woken;
-    uint64_t epoch; /* of a scene that the op makes; 0: the writer draws it */
-    bool in_memory; /* a scene that the op makes is not durable, whatever there is */
+    bool is_unchecked; /* likewise: as in srv_foreign */
+    bool replaces;     /* likewise */
+    uint64_t epoch;    /* of a scene that the op makes; 0: the writer draws it */
+    bool in_memory;    /* a scene that the op makes is not durable, whatever there is */
     /* Of SRV_OP_EDIT: keeps nothing; srv_write.rehearsal has the views of the edit's moments on the
      * states that the commit would make, and `committed` says what it would do. */
     bool dry_run;

@@ -9,7 +9,8 @@
 struct srv_record_entry {
     struct srv_entry entry; /* first */
     struct wire_buf bytes;
-    size_t size; /* of the bytes, and of its parts */
+    size_t size;          /* of the bytes, and of its parts */
+    uint64_t fingerprint; /* of the scene after it (core/scene/digest.h), if that is known */
     struct srv_drain *drain;
     void (*settled)(struct srv_record_entry *record, srv_journal_status status);
     void *context; /* of `settled` */

@@ -100,9 +100,22 @@ static obb_status make_scene(struct srv_scene_loader *l, const wire_record *reco
                             &l->restored.journaled.scene);
 }
 
-/* Does what a record says. */
+/* Notes the fingerprint of the scene after a record of the log, and whether the record says so. */
+static void compare(struct srv_scene_loader *l, const wire_record *record,
+                    const struct obb_prepared *prepared)
+{
+    uint64_t *fingerprint = &l->restored.journaled.fingerprint;
+    const obb_effects after = obb_prepared_summary(prepared);
+    *fingerprint = obb_prepared_fingerprint(prepared, *fingerprint);
+    if (record->has_hash)
+        l->differs = record->hash != obb_fingerprint_hash(*fingerprint, &after.settings,
+                                                          after.moment, after.next_id);
+}
+
+/* Does what a record says. begins: it is the first one of a snapshot. The records of a snapshot
+ * hold the hash of the state that they make, which must be right. */
 static obb_status apply(struct srv_scene_loader *l, const wire_record *record,
-                        const obb_effects *effects, bool begins)
+                        const obb_effects *effects, bool in_snapshot, bool begins)
 {
     struct obb_scene *scene = l->restored.journaled.scene;
     struct obb_prepared *prepared = NULL;
@@ -110,8 +123,11 @@ static obb_status apply(struct srv_scene_loader *l, const wire_record *record,
     const obb_status st = obb_effects_prepare(scene, effects, begins, &l->scratch, &prepared);
     if (st != OBB_OK)
         return st;
+    if (l->hashes && !in_snapshot)
+        compare(l, record, prepared);
     obb_edit_commit(prepared, &committed);
-    return record->has_hash && obb_scene_hash(scene) != record->hash ? OBB_BAD_VALUE : OBB_OK;
+    const bool wrong = in_snapshot && record->has_hash && obb_scene_hash(scene) != record->hash;
+    return wrong ? OBB_BAD_VALUE : OBB_OK;
 }
 
 static bool is_remembered(const struct srv_scene_loader *l, obb_str id)
@@ -155,7 +171,7 @@ static obb_status make(struct srv_scene_loader *l, const wire_record *record)
     obb_effects effects = record->effects;
     effects.has_settings = false;
     if (st == OBB_OK && (effects.appends || effects.time_stated))
-        st = apply(l, record, &effects, false);
+        st = apply(l, record, &effects, false, false);
     l->restored.journaled.newest = record->id;
     return st == OBB_OK ? remember(l, record) : st;
 }
@@ -168,7 +184,7 @@ static obb_status change(struct srv_scene_loader *l, const wire_record *record)
         return OBB_OK;
     if (!follows(l, record))
         return OBB_BAD_VALUE;
-    const obb_status st = apply(l, record, &record->effects, false);
+    const obb_status st = apply(l, record, &record->effects, false, false);
     if (st != OBB_OK)
         return st;
     l->restored.journaled.newest = record->id;
@@ -233,7 +249,7 @@ static obb_status go_on(struct srv_scene_loader *l, const wire_record *record, v
         wire_record whole = *record;
         obb_status st = srv_gathered_join(parts, &whole);
         if (st == OBB_OK)
-            st = apply(l, &whole, &whole.effects, false);
+            st = apply(l, &whole, &whole.effects, true, false);
         srv_gathered_fini(parts);
         return st;
     }
@@ -265,7 +281,7 @@ static obb_status load_state(struct srv_scene_loader *l)
         effects.count = boxes.count;
         l->restored.journaled.snapshot = record.id.counter;
         l->restored.journaled.newest = record.base;
-        st = apply(l, &record, &effects, true);
+        st = apply(l, &record, &effects, true, true);
     }
     srv_gathered_fini(&boxes);
     return st;
@@ -292,6 +308,8 @@ bool srv_scene_loader_chunk(struct srv_scene_loader *l, uint64_t number, uint64_
         st = OBB_BAD_VALUE; /* of a commit that is not there */
     srv_gathered_fini(&parts);
     drop_chunks(l);
+    if (st == OBB_OK && l->hashes)
+        journaled->fingerprint = obb_scene_fingerprint(journaled->scene);
     return st == OBB_OK || refuse(l, "its snapshot", st);
 }
 

@@ -22,7 +22,10 @@ struct srv_scene_loader {
     srv_restored_scene restored; /* the scene is the loader's until somebody takes it out */
     uint64_t records;            /* that were applied */
     bool goes_on;                /* a commit of the log was applied, behind the snapshot */
-    bool is_exact;   /* set by whoever gives only records that follow the snapshot and each other */
+    bool is_exact; /* set by whoever gives only records that follow the snapshot and each other */
+    /* Set by whoever wants restored.journaled.fingerprint. The hashes in records are compared. */
+    bool hashes;
+    bool differs;    /* the last record that has a hash has another one than the scene after it */
     char error[200]; /* what does not fit, once a call has returned false */
     bool no_memory;  /* what does not fit is only that */
 

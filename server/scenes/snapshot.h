@@ -46,6 +46,7 @@ struct srv_journaled {
     uint64_t snapshot; /* the number of its last whole snapshot; 0: none */
     uint64_t chunks;   /* of that snapshot */
     uint64_t size;     /* its bytes */
+    uint64_t fingerprint; /* of its newest published state, if records carry hashes */
 
     struct srv_snapshot *under_way;
     struct srv_journaled *previous, *next;

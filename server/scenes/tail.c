@@ -8,6 +8,7 @@ struct srv_tail {
     struct srv_companion *companion;
     struct srv_journaled journaled;
     wire_record_id newest; /* the record that the next one follows: the last one in the tail */
+    uint64_t fingerprint;  /* of the scene after it */
     struct srv_tail_item *first, *last;
     struct srv_tail_wait *first_wait, *last_wait;
     struct srv_wait unlocked;       /* goes on when the scene is unlocked */
@@ -32,6 +33,7 @@ bool srv_tail_create(struct srv_tails *tails, struct srv_companion *companion,
     tail->companion = companion;
     tail->journaled = *journaled;
     tail->newest = journaled->newest;
+    tail->fingerprint = journaled->fingerprint;
     tail->unlocked.again = on_unlocked;
     companion->tail = tail;
     return true;
@@ -54,11 +56,17 @@ struct srv_tail *srv_tail_of(const struct obb_scene *scene)
 
 struct srv_journaled *srv_tail_journaled(struct srv_tail *tail) { return &tail->journaled; }
 
-void srv_tail_follow(struct srv_tail *tail, wire_record_id id, uint64_t seq)
+void srv_tail_follow(struct srv_tail *tail, wire_record_id id, uint64_t seq, uint64_t fingerprint)
 {
     assert(srv_tail_empty(tail));
     tail->newest = tail->journaled.newest = id;
+    tail->fingerprint = tail->journaled.fingerprint = fingerprint;
     tail->journaled.place = seq;
+}
+
+uint64_t srv_tail_fingerprint(const struct srv_tail *tail)
+{
+    return tail != NULL ? tail->fingerprint : 0;
 }
 
 /* ---- Items ----------------------------------------------------------------------------------- */
@@ -134,6 +142,7 @@ void srv_tail_append(struct srv_tail *tail, struct srv_tail_item *item, const sr
     item->has_record = true;
     item->bytes = record->size;
     item->id = tail->newest = record->entry.link.id;
+    item->fingerprint = tail->fingerprint = record->fingerprint;
     srv_record_entry_append(record, tail->tails->journal, tail->tails->drain, on_settled, item);
 }
 
@@ -167,6 +176,7 @@ void srv_tail_append_in_parts(struct srv_tail *tail, struct srv_tail_item *item,
     item->has_record = true;
     item->record = record;
     item->id = tail->newest = record->entry.link.id;
+    item->fingerprint = tail->fingerprint = record->fingerprint;
     tail->in_parts = item;
     item->parts =
         srv_snapshot_parts(tail->tails->snapshots, journaled->number, item->id,
@@ -192,6 +202,7 @@ static void take_back(struct srv_tail *tail)
     struct srv_tail_item *item = tail->first;
     tail->first = tail->last = NULL;
     tail->newest = tail->journaled.newest;
+    tail->fingerprint = tail->journaled.fingerprint;
     while (item != NULL) {
         struct srv_tail_item *next = item->next; /* the call is the end of the item */
         if (item->has_record && item->status != SRV_JOURNAL_SUPERSEDED)
@@ -225,6 +236,7 @@ static bool step(struct srv_tail *tail)
     const size_t bytes = item->bytes;
     if (has_record) {
         tail->journaled.newest = item->id;
+        tail->journaled.fingerprint = item->fingerprint;
         tail->journaled.place = seq;
     }
     item->calls->durable(item);

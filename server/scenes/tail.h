@@ -43,6 +43,7 @@ struct srv_tail_item {
     uint64_t seq;
     size_t bytes;
     wire_record_id id;
+    uint64_t fingerprint;            /* of the scene after it */
     struct srv_snapshot *parts;      /* of its record, until that is settled; or NULL */
     struct srv_record_entry *record; /* owned: waits for its parts */
 };
@@ -65,6 +66,8 @@ struct srv_tails {
     struct srv_drain *drain;
     struct obb_budget *budget; /* the bytes of records draw from it */
     uint64_t writer;           /* 64 random bits of this process */
+    /* The records of commits carry a hash of the scene, and fingerprints of scenes are kept. */
+    bool hashes;
 
     _Atomic uint64_t counter; /* of the last record of this process */
 };
@@ -110,9 +113,13 @@ void srv_tail_append_in_parts(struct srv_tail *tail, struct srv_tail_item *item,
 /* Appends an item without a record. The tail must not be empty. */
 void srv_tail_rest(struct srv_tail *tail, struct srv_tail_item *item, const srv_tail_calls *calls);
 
-/* A record of another process was applied, whose id this is, from this place of the log. The tail
- * is empty. */
-void srv_tail_follow(struct srv_tail *tail, wire_record_id id, uint64_t seq);
+/* A record of another process was applied, whose id this is, from this place of the log; with the
+ * fingerprint of the scene after it. The tail is empty. */
+void srv_tail_follow(struct srv_tail *tail, wire_record_id id, uint64_t seq, uint64_t fingerprint);
+
+/* Returns the fingerprint of the newest state of the scene, with its tail. NULL: of a scene that
+ * holds nothing. Any thread, as srv_tails_encode. */
+uint64_t srv_tail_fingerprint(const struct srv_tail *tail);
 
 /* Returns true if nothing of the scene waits to become durable. */
 bool srv_tail_empty(const struct srv_tail *tail);

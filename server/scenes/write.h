@@ -80,7 +80,8 @@ struct srv_write {
     bool made_scene; /* by this op */
     bool repeated;   /* the scene remembers the commit: `committed` is what it did then */
     srv_journal_status journal; /* SRV_REFUSED_BY_JOURNAL: why */
-    double seconds;             /* that preparing and committing an edit took */
+    bool differs;   /* of SRV_OP_FOLLOW: the scene after it has another hash than the record says */
+    double seconds; /* that preparing and committing an edit took */
 
     /* The writer's. */
     struct srv_writer *writer;
@@ -94,6 +95,7 @@ struct srv_write {
     struct srv_tail_wait tail_wait;
     struct srv_tail_item item;
     struct srv_record_entry *record; /* of the op, until the journal has it */
+    uint64_t fingerprint;            /* of the scene after it, if records carry hashes */
     bool in_parts;                   /* its effects come before it, in parts */
     struct srv_snapshot *parts;      /* those of an op that makes its scene, until it is settled */
     struct wire_buf outcome;         /* of an edit with an id, until the scene remembers it */

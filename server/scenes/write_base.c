@@ -191,7 +191,8 @@ uint64_t srv_write_number(const struct srv_write *w)
 
 bool srv_write_make_tail(struct srv_write *w, struct obb_scene *scene)
 {
-    struct srv_journaled journaled = {.scene = scene, .number = w->number, .newest = w->copy_id};
+    struct srv_journaled journaled = {
+        .scene = scene, .number = w->number, .newest = w->copy_id, .fingerprint = w->fingerprint};
     if (w->record != NULL)
         journaled.newest = w->record->entry.link.id;
     struct srv_companion *companion = srv_companion_make(&w->writer->companions, scene);

@@ -23,6 +23,8 @@ static size_t copy_step(struct srv_job *job)
     struct srv_write *w = (struct srv_write *)job;
     const double begun = srv_clock();
     w->status = obb_scene_copy(&w->op.copy, w->cancelled, w->arena->budget, &w->made_copy);
+    if (w->status == OBB_OK && w->writer->tails.hashes)
+        w->fingerprint = obb_scene_fingerprint(w->made_copy);
     w->seconds = srv_clock() - begun;
     return 0;
 }

@@ -42,6 +42,16 @@ static obb_status describe_effects(struct srv_write *w, struct obb_arena *arena,
     return OBB_OK;
 }
 
+/* Notes the fingerprint of the scene after the prepared edit, and the hash of that. */
+static void hash(struct srv_write *w, wire_record *record)
+{
+    const obb_effects *after = &record->effects;
+    w->fingerprint = obb_prepared_fingerprint(w->prepared, srv_tail_fingerprint(w->tail));
+    record->has_hash = true;
+    record->hash =
+        obb_fingerprint_hash(w->fingerprint, &after->settings, after->moment, after->next_id);
+}
+
 /* Encodes what the prepared edit does for the journal. An edit that changes nothing, states no time
  * and has no id needs no record. */
 static obb_status encode_record(struct srv_write *w, bool on_pool)
@@ -59,6 +69,8 @@ static obb_status encode_record(struct srv_write *w, bool on_pool)
     record.in_parts = w->in_parts;
     record.has_boxes = true;
     record.boxes = record.effects.boxes;
+    if (status == OBB_OK && tails->hashes)
+        hash(w, &record);
     if (w->made_scene && !record.effects.has_settings) {
         record.effects.has_settings = true;
         record.effects.settings = w->made_settings;
@@ -67,7 +79,9 @@ static obb_status encode_record(struct srv_write *w, bool on_pool)
                              record.effects.time_stated)) {
         w->record =
             srv_tails_encode(tails, w->scene, srv_write_number(w), w->op.edit->dimensions, &record);
-        if (w->record == NULL)
+        if (w->record != NULL)
+            w->record->fingerprint = w->fingerprint;
+        else
             status = OBB_NO_MEMORY;
     }
     obb_arena_fini(&scratch);

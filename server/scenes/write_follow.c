@@ -5,6 +5,18 @@
 #include "server/scenes/remembered.h"
 #include "server/scenes/write_base_body.h"
 
+/* Compares the scene after the record with the hash in the record. */
+static void check_hash(struct srv_write *w, const wire_record *record)
+{
+    const obb_effects after = obb_prepared_summary(w->prepared);
+    w->fingerprint = obb_prepared_fingerprint(w->prepared, w->fingerprint);
+    w->differs =
+        record->has_hash && record->hash != obb_fingerprint_hash(w->fingerprint, &after.settings,
+                                                                 after.moment, after.next_id);
+    if (w->differs && !w->op.is_unchecked)
+        w->status = OBB_BAD_VALUE;
+}
+
 /* Reads the record, and prepares what it says, if its scene goes on. Any thread. */
 static void prepare_record(struct srv_write *w)
 {
@@ -25,12 +37,15 @@ static void prepare_record(struct srv_write *w)
     w->effects = record.effects;
     w->followed_id = record.commit_id;
     w->answer = record.answer;
+    w->fingerprint = srv_tail_fingerprint(srv_tail_of(w->scene));
     if (record.kind == WIRE_RECORD_MADE) {
         w->effects.has_settings = false; /* the scene has them already */
         if (!w->effects.appends && !w->effects.time_stated)
             return;
     }
     w->status = obb_effects_prepare(w->scene, &w->effects, false, w->arena, &w->prepared);
+    if (w->status == OBB_OK && w->writer->tails.hashes)
+        check_hash(w, &record);
 }
 
 static size_t prepare_record_step(struct srv_job *job)
@@ -79,7 +94,7 @@ static void refuse_record(struct srv_write *w, srv_refused by, obb_status status
     srv_gathered_fini(&w->gathered);
     if (w->loader != NULL) {
         drop_loader(w);
-        if (w->tail != NULL)
+        if (w->tail != NULL && !w->op.replaces) /* what is there is to be replaced */
             srv_snapshots_go_on(srv_tail_journaled(w->tail));
     }
     if (w->made_scene)
@@ -112,7 +127,7 @@ static void finish_record(struct srv_write *w)
         srv_write_describe(w);
     obb_scene_keep_up(w->scene, w->now_ms);
     struct srv_tail *tail = srv_tail_of(w->scene);
-    srv_tail_follow(tail, w->followed, w->op.seq);
+    srv_tail_follow(tail, w->followed, w->op.seq, w->fingerprint);
     if (w->made_scene)
         srv_snapshots_add(snapshots, srv_tail_journaled(tail));
     srv_write_tell_commit(w);
@@ -242,6 +257,9 @@ static void judge_loaded(struct srv_write *w, bool good)
     if (good && (restored->journaled.scene == NULL ||
                  !wire_record_id_equal(restored->journaled.newest, w->followed)))
         w->status = OBB_BAD_VALUE; /* it is another one than the record says */
+    w->differs = good && w->loader->differs;
+    if (w->differs && w->status == OBB_OK && !w->op.is_unchecked)
+        w->status = OBB_BAD_VALUE;
 }
 
 /* Loads the copy. On the pool. */
@@ -282,6 +300,7 @@ static bool complete_loaded(struct srv_write *w, struct srv_companion *companion
                                             .newest = w->followed,
                                             .place = w->op.seq,
                                             .bytes = restored->journaled.bytes,
+                                            .fingerprint = restored->journaled.fingerprint,
                                             .size = restored->journaled.size};
     if (!srv_remembered_resume(&companion->remembered, writer->budget, restored->commits,
                                restored->commit_count))
@@ -356,6 +375,7 @@ static void follow_copy(struct srv_write *w, const wire_record *head)
         return;
     }
     srv_scene_loader_init(w->loader, 0, obb_store_kernels(w->writer->store));
+    w->loader->hashes = w->writer->tails.hashes;
     if (w->tail != NULL)
         srv_snapshots_pause(srv_tail_journaled(w->tail));
     follow_on_pool(w, w->op.woken != NULL ? load_woken_step : load_copy_step, copy_loaded);
@@ -365,12 +385,13 @@ void srv_write_follow(struct srv_write *w)
 {
     wire_record head;
     obb_status status = wire_record_head(w->op.record, &head);
-    w->made_scene = false;
+    w->made_scene = w->differs = false;
     w->prepared = NULL;
+    w->fingerprint = 0;
     w->followed = head.kind == WIRE_RECORD_WHOLE ? head.base : head.id;
     if (status == OBB_OK && w->op.woken != NULL) {
         w->followed = w->op.woken->newest;
-        if (w->tail != NULL || !head.effects.has_settings)
+        if ((w->tail != NULL && !w->op.replaces) || !head.effects.has_settings)
             refuse_record(w, SRV_REFUSED_BY_STORE, OBB_BAD_VALUE);
         else
             follow_copy(w, &head);
@@ -383,6 +404,8 @@ void srv_write_follow(struct srv_write *w)
     }
     if (status == OBB_OK && head.kind == WIRE_RECORD_MADE)
         status = head.effects.has_settings ? make_of_record(w, &head) : OBB_BAD_VALUE;
+    else if (status == OBB_OK && w->tail != NULL && w->op.replaces && head.kind == WIRE_RECORD_GONE)
+        w->epoch = head.epoch; /* whatever was there */
     else if (status == OBB_OK && (w->tail == NULL || w->epoch != head.epoch))
         status = OBB_BAD_VALUE;
     if (status != OBB_OK) {

@@ -248,6 +248,7 @@ START_TEST(a_node_that_joins_late_loads_snapshots)
         wait_for_revision(i, "s", TIMES + 1);
         ck_assert_double_eq(metric(i, "obbd_journal_passed_over_total"), 0);
         ck_assert_double_eq(metric(i, "obbd_journal_differed_total"), 0);
+        ck_assert_double_eq(metric(i, "obbd_journal_disputed_total"), 0);
     }
     same_at_all("s");
     same_at_all("small");
@@ -512,6 +513,7 @@ START_TEST(a_fresh_read_right_after_a_commit_elsewhere_sees_it)
     same_at_all("s");
     ck_assert_double_eq(metric(0, "obbd_journal_marks_total"), 0);
     ck_assert_double_eq(metric(2, "obbd_journal_differed_total"), 0);
+    ck_assert_double_eq(metric(2, "obbd_journal_disputed_total"), 0);
 }
 END_TEST
 
@@ -806,8 +808,10 @@ START_TEST(a_scene_wakes_beside_purges)
     ck_assert_double_eq(metric(2, "obbd_scenes"), 0);
     same_at_all("s");
     ck_assert_double_eq(metric(2, "obbd_journal_loads_total"), 1);
-    for (size_t i = 0; i < NODES; i++)
+    for (size_t i = 0; i < NODES; i++) {
         ck_assert_double_eq(metric(i, "obbd_journal_differed_total"), 0);
+        ck_assert_double_eq(metric(i, "obbd_journal_disputed_total"), 0);
+    }
 }
 END_TEST
 
