@@ -7,7 +7,7 @@
 
 #define LEAST_SLOTS_BITS 6   /* slots of a hash set, as a power of two */
 #define BITS_SHARE       128 /* ids for each ended one, up to which each has a bit: 32 bytes */
-#define LEAST_TAKEN      64  /* pairs that a list of those taken out has room for at first */
+#define PART_BLOCK       64  /* pairs that are passed between two looks at the room for them */
 
 /* ---- The ended boxes ------------------------------------------------------------------------- */
 
@@ -141,20 +141,26 @@ obb_status obb_contact_run_part(struct obb_contact_run *run, const struct obb_en
                                 struct obb_budget *budget, obb_id_pair **out, size_t *out_count)
 {
     struct obb_contact_run taken = {.pairs = NULL};
-    obb_status status = obb_contact_run_reserve(&taken, LEAST_TAKEN, budget);
+    const bool exact = ended->span > 0; /* each id has a bit of its own */
+    obb_status status = obb_contact_run_reserve(&taken, PART_BLOCK, budget);
     size_t kept = 0;
-    for (size_t i = 0; i < run->count && status == OBB_OK; i++) {
-        const obb_id_pair pair = run->pairs[i];
-        const bool perhaps =
-            ((unsigned)may_have(ended, pair.id[0]) | (unsigned)may_have(ended, pair.id[1])) != 0;
-        if (!perhaps || (!has(ended, pair.id[0]) && !has(ended, pair.id[1]))) {
-            run->pairs[kept++] = pair;
-            continue;
-        }
-        if (taken.count == taken.capacity)
+    for (size_t from = 0; from < run->count && status == OBB_OK; from += PART_BLOCK) {
+        const size_t end = from + obb_least(PART_BLOCK, run->count - from);
+        if (taken.capacity - taken.count < PART_BLOCK)
             status = obb_contact_run_reserve(&taken, taken.capacity * 2, budget);
-        if (status == OBB_OK)
-            taken.pairs[taken.count++] = pair;
+        /* Each pair is written to both runs, and the end of one of them moves: whether a box of
+         * the pair has ended cannot be predicted. */
+        for (size_t i = from; i < end && status == OBB_OK; i++) {
+            const obb_id_pair pair = run->pairs[i];
+            unsigned out_of_run =
+                (unsigned)may_have(ended, pair.id[0]) | (unsigned)may_have(ended, pair.id[1]);
+            if (!exact && out_of_run != 0)
+                out_of_run = has(ended, pair.id[0]) || has(ended, pair.id[1]);
+            run->pairs[kept] = pair;
+            taken.pairs[taken.count] = pair;
+            kept += 1 - out_of_run;
+            taken.count += out_of_run;
+        }
     }
     if (status != OBB_OK) {
         obb_budget_free(taken.pairs);
