@@ -3,12 +3,10 @@
 #include <stddef.h>
 #include <string.h>
 
-enum { BYTES = 16, PURGE_PATIENCES = 5 };
+enum { BYTES = 16 };
 
 /* Sets the tags of marks apart from those of messages, pieces and purges. */
 #define MARK_TAG (UINT64_C(1) << 61)
-
-static const obb_str no_name = {.bytes = "", .length = 0};
 
 void srv_mark_waits_add(struct srv_mark_waits *waits, struct srv_mark_wait *wait)
 {
@@ -65,18 +63,26 @@ static void send(struct srv_marks *m, uint64_t now_ms)
     m->tag = new_tag(m);
     m->moved_ms = now_ms;
     m->is_sent = true;
-    if (!m->stream->append(m->stream, no_name, m->tag,
-                           (obb_str){.bytes = bytes, .length = sizeof bytes}))
+    if (!m->stream->mark(m->stream, m->tag, (obb_str){.bytes = bytes, .length = sizeof bytes},
+                         m->counter == m->clears))
         send_soon(m, now_ms);
 }
 
-/* Sends the next mark if somebody waits for it, and none is under way. */
+static bool is_time_to_clear(const struct srv_marks *m, uint64_t now_ms)
+{
+    return m->clear_ms != 0 && now_ms >= m->clear_ms;
+}
+
+/* Sends the next mark if somebody waits for it, or old ones are to go, and none is under way. */
 static void send_next(struct srv_marks *m, uint64_t now_ms)
 {
-    if (m->is_sent || m->next.first == NULL)
+    const bool clears = is_time_to_clear(m, now_ms);
+    if (m->is_sent || (m->next.first == NULL && !clears))
         return;
     move_all(&m->next, &m->sent);
     m->counter++;
+    if (clears)
+        m->clears = m->counter;
     send(m, now_ms);
 }
 
@@ -87,26 +93,33 @@ void srv_marks_add(struct srv_marks *marks, struct srv_mark_wait *wait, uint64_t
     send_next(marks, now_ms);
 }
 
-/* Lets the marks be purged after a while that come before the last one. */
-static void plan_purge(struct srv_marks *m, uint64_t now_ms)
+static uint64_t read_number(const char *bytes)
 {
-    if (m->purged != 0)
-        return;
-    m->purged = m->last;
-    m->due_ms = now_ms + SRV_MARKS_KEEP_MS;
+    uint64_t number = 0;
+    for (unsigned i = 0; i < 8; i++)
+        number |= (uint64_t)(unsigned char)bytes[i] << 8 * i;
+    return number;
+}
+
+/* Notes that a mark of this process is in the log, and whether others stand before it. */
+static void note_own(struct srv_marks *m, uint64_t counter, uint64_t now_ms)
+{
+    if (counter == m->clears)
+        m->clear_ms = 0;
+    else if (m->is_there && m->clear_ms == 0)
+        m->clear_ms = now_ms + SRV_MARKS_CLEAR_MS;
+    m->is_there = true;
 }
 
 struct srv_mark_waits srv_marks_read(struct srv_marks *marks, uint64_t seq, obb_str bytes,
                                      uint64_t now_ms)
 {
-    char own[BYTES];
     struct srv_mark_waits waits = {NULL, NULL};
-    write_mark(marks, own);
-    if (bytes.length != BYTES || memcmp(bytes.bytes, own, BYTES / 2) != 0)
+    if (bytes.length != BYTES || read_number(bytes.bytes) != marks->writer)
         return waits; /* of another process */
-    marks->last = seq;
-    plan_purge(marks, now_ms);
-    if (!marks->is_sent || memcmp(bytes.bytes, own, BYTES) != 0)
+    const uint64_t counter = read_number(bytes.bytes + BYTES / 2);
+    note_own(marks, counter, now_ms);
+    if (!marks->is_sent || counter != marks->counter)
         return waits;
     waits = marks->sent;
     marks->sent = (struct srv_mark_waits){NULL, NULL};
@@ -123,37 +136,16 @@ bool srv_marks_appended(struct srv_marks *marks, uint64_t tag, bool known, uint6
 {
     if (tag >> 61 != MARK_TAG >> 61)
         return false;
-    if (tag == marks->asked) {
-        marks->asked = 0;
-        if (known) {
-            const bool is_last = marks->purged == marks->last;
-            marks->purged = 0;
-            if (!is_last)
-                plan_purge(marks, now_ms);
-        }
-    } else if (tag == marks->tag && marks->is_sent && !known) {
+    if (tag == marks->tag && marks->is_sent && !known)
         send_soon(marks, now_ms);
-    }
     return true;
-}
-
-static void look_at_purge(struct srv_marks *m, uint64_t now_ms)
-{
-    if (m->purged == 0 || now_ms < m->due_ms ||
-        (m->asked != 0 && now_ms - m->asked_ms < PURGE_PATIENCES * m->patience_ms))
-        return;
-    m->asked = new_tag(m);
-    m->asked_ms = now_ms;
-    if (!m->stream->purge(m->stream, no_name, m->purged, m->asked))
-        m->asked = 0;
 }
 
 void srv_marks_look(struct srv_marks *marks, uint64_t now_ms)
 {
-    look_at_purge(marks, now_ms);
-    if (!marks->is_sent || now_ms - marks->moved_ms < marks->patience_ms)
+    if (marks->is_sent && now_ms - marks->moved_ms < marks->patience_ms)
         return;
-    if (marks->sent.first != NULL) {
+    if (marks->is_sent && marks->sent.first != NULL) {
         send(marks, now_ms);
         return;
     }

@@ -4,11 +4,10 @@
  * One mark is under way at a time, for all who waited when it was sent. Whoever comes while it is
  * under way waits for the next one.
  *
- * A mark stands under the empty name (stream.h), and is no record: it holds the id of its process
- * and a number, 16 bytes. All processes share the name. Each purges the marks before one that it
- * read SRV_MARKS_KEEP_MS ago. Nobody waits for those any more: a process that lags behind them
- * sends another one, and refuses after SRV_MARKS_KEEP_MS at the latest. So the log keeps the marks
- * of some seconds, and at rest one.
+ * A mark is no record: it holds the id of its process and a number, 16 bytes. Nobody else waits for
+ * it. At most SRV_MARKS_CLEAR_MS after a process has read a mark before which another one of its
+ * own stands, it sends one that removes all of its earlier marks. So the log keeps the marks of
+ * some seconds, and at rest one of each process that ever sent one.
  *
  * Loop only. */
 #ifndef SRV_MARKS_H
@@ -19,8 +18,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Longer than anybody waits for a mark. */
-enum { SRV_MARKS_KEEP_MS = 10000 };
+/* Seldom enough: old servers look through the whole log for what is to be removed. */
+enum { SRV_MARKS_CLEAR_MS = 10000 };
 
 struct srv_mark_wait;
 
@@ -58,9 +57,9 @@ struct srv_marks {
     bool is_sent;                     /* it is under way, and may be in the log */
     uint64_t tag, moved_ms;           /* likewise: of its message; when it was sent last */
     uint64_t tags;                    /* that were given */
-    uint64_t last;                    /* the place of the last mark of this process */
-    uint64_t purged, due_ms;          /* the marks below this place are purged then; 0: none are */
-    uint64_t asked, asked_ms;         /* the tag of that, while it is under way; 0: it is not */
+    bool is_there;                    /* a mark of this process is in the log */
+    uint64_t clears;                  /* the mark with this counter removes those before it */
+    uint64_t clear_ms; /* when one is sent that does; 0: none stands before the last */
 };
 
 /* Lets somebody wait for a mark, which is sent now, or once the one under way is read. */
@@ -74,7 +73,7 @@ struct srv_mark_waits srv_marks_read(struct srv_marks *marks, uint64_t seq, obb_
 /* As in srv_stream_calls. Returns false if the tag is not of a mark. */
 bool srv_marks_appended(struct srv_marks *marks, uint64_t tag, bool known, uint64_t now_ms);
 
-/* Sends again what is not shown, and purges. Call it a few times within patience_ms. */
+/* Sends again what is not shown, and removes old marks. Call it a few times within patience_ms. */
 void srv_marks_look(struct srv_marks *marks, uint64_t now_ms);
 
 #endif

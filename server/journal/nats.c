@@ -23,7 +23,7 @@ enum {
 
 static const char stream_name[] = "OBBD", subjects[] = "obbd.commit.*", prefix[] = "obbd.commit.",
                   piece_stream[] = "OBBDS", piece_subjects[] = "obbd.snap.>",
-                  piece_prefix[] = "obbd.snap.";
+                  piece_prefix[] = "obbd.snap.", stream_info[] = "$JS.API.STREAM.INFO.OBBD";
 
 /* Something for the loop. */
 struct arrival {
@@ -70,6 +70,7 @@ struct aside {
 struct departure {
     struct departure *next;
     uint64_t tag;
+    bool clears; /* it removes those before it with its subject */
     char subject[sizeof prefix + TOKEN];
     size_t length;
     char bytes[];
@@ -81,7 +82,8 @@ struct nats {
     struct srv_stream_calls calls;
     struct srv_nats_library n;
     struct srv_bell *bell;
-    char inbox[64]; /* where acknowledgements come */
+    char inbox[64];      /* where acknowledgements come */
+    char mark_token[24]; /* of the marks of this process */
 
     pthread_t keeper, sender, runner;
     pthread_mutex_t lock;
@@ -108,6 +110,7 @@ struct nats {
     natsSubscription *acks, *follow;
 
     atomic_bool is_connected, is_ready; /* ready: the stream is there, and read */
+    atomic_bool removes;
 };
 
 static struct nats *self(struct srv_stream *stream) { return (struct nats *)stream; }
@@ -116,17 +119,13 @@ static struct nats *self(struct srv_stream *stream) { return (struct nats *)stre
 
 static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
 
-/* Stands for the empty name. Older daemons pass by what is no token of theirs, and take its place
- * in the log for one that was purged. */
-static const char no_name[] = "~";
+/* What the tokens of marks begin with. They have no name. Older daemons pass by what is no token of
+ * theirs, and take its place in the log for one that was purged. */
+enum { MARK = '~' };
 
-/* Writes the token of a name, of up to 255 bytes. */
+/* Writes the token of a name, of 1 to 255 bytes. */
 static void write_token(obb_str name, char *out)
 {
-    if (name.length == 0) {
-        memcpy(out, no_name, sizeof no_name);
-        return;
-    }
     unsigned bits = 0;
     unsigned held = 0;
     for (size_t i = 0; i < name.length; i++) {
@@ -146,7 +145,7 @@ static bool read_token(const char *token, char out[static 256], size_t *out_leng
     unsigned held = 0;
     size_t length = 0;
     *out_length = 0;
-    if (strcmp(token, no_name) == 0)
+    if (token[0] == MARK)
         return true;
     for (; *token != '\0'; token++) {
         const char *digit = strchr(digits, *token);
@@ -464,7 +463,15 @@ static natsStatus make_stream(struct nats *s, const char *name, const char *subj
         config.Replicas = (int64_t)s->options.replicas;
         config.DenyDelete = true;
         config.AllowDirect = true;
+        config.AllowRollup = true;
         status = s->n.js_AddStream(out, s->js, &config, NULL, &code);
+    }
+    if (status == NATS_OK && !(*out)->Config->AllowRollup) { /* an older daemon made it */
+        jsStreamInfo *before = *out;
+        *out = NULL;
+        before->Config->AllowRollup = true;
+        status = s->n.js_UpdateStream(out, s->js, before->Config, NULL, &code);
+        s->n.jsStreamInfo_Destroy(before);
     }
     return status;
 }
@@ -539,8 +546,8 @@ static natsStatus ask(struct nats *s, const char *subject, uint64_t from, natsMs
 }
 
 /* Finds out whether what was asked for comes from the server that leads the log, or there is only
- * one. */
-static natsStatus find_source(struct nats *s, bool *out_leads)
+ * one; and whether messages can be removed because one alone keeps the log. */
+static natsStatus find_source(struct nats *s, bool *out_leads, bool *out_removes)
 {
     jsStreamInfo *stream = NULL;
     jsConsumerInfo *consumer = NULL;
@@ -555,9 +562,37 @@ static natsStatus find_source(struct nats *s, bool *out_leads)
     } else {
         *out_leads = status == NATS_OK;
     }
+    *out_removes = status == NATS_OK && stream->Config->Replicas < 2;
     s->n.jsStreamInfo_Destroy(stream);
     s->n.jsConsumerInfo_Destroy(consumer);
     return status;
+}
+
+/* Finds out whether several servers can remove messages of one name. Before 2.9.21, one that is
+ * killed within minutes forgets all that came before, of all names, when it starts again
+ * (https://github.com/nats-io/nats-server/issues/4196). Since 2.10, servers say the time in what
+ * they tell about a stream. */
+static natsStatus look_at_age(struct nats *s, bool *out_removes)
+{
+    static const char words[] = "\"ts\":";
+    natsMsg *answer = NULL;
+    const natsStatus status =
+        s->n.natsConnection_RequestString(&answer, s->connection, stream_info, "", WAIT_MS);
+    if (status != NATS_OK)
+        return status;
+    const char *at = s->n.natsMsg_GetData(answer);
+    for (int left = s->n.natsMsg_GetDataLength(answer); !*out_removes && left > 0; left--, at++)
+        *out_removes = left >= (int)sizeof words - 1 && memcmp(at, words, sizeof words - 1) == 0;
+    s->n.natsMsg_Destroy(answer);
+    return NATS_OK;
+}
+
+static void note_removal(struct nats *s, bool removes)
+{
+    const bool could = atomic_exchange(&s->removes, removes) || !atomic_load(&s->is_ready);
+    if (could && !removes)
+        SRV_LOG(s->options.log, SRV_WARN, "journal-grows",
+                srv_text("why", "nats-server before 2.10 may lose what is not purged"));
 }
 
 /* Asks for the log behind what was read, and lets it come from the server that leads it. A server
@@ -568,7 +603,7 @@ static natsStatus subscribe(struct nats *s)
 {
     for (int tries = 1;; tries++) {
         uint64_t from = 0;
-        bool leads = false;
+        bool leads = false, removes = false;
         struct reading *r = begin_reading(s, &from);
         if (r == NULL)
             return NATS_NO_MEMORY;
@@ -576,7 +611,7 @@ static natsStatus subscribe(struct nats *s)
         s->follow = NULL;
         natsStatus status = ask(s, subjects, from, on_message, r, &s->follow);
         if (status == NATS_OK)
-            status = find_source(s, &leads);
+            status = find_source(s, &leads, &removes);
         if (status != NATS_OK)
             return status;
         if (!leads && tries < LEADER_TRIES) {
@@ -585,6 +620,9 @@ static natsStatus subscribe(struct nats *s)
         }
         if (!leads)
             tell_trouble(s, "the log is read from a server that does not lead it", NATS_OK);
+        if (!removes && (status = look_at_age(s, &removes)) != NATS_OK)
+            return status;
+        note_removal(s, removes);
         atomic_store(&s->is_ready, true); /* before anybody hears that all is read */
         (void)pthread_mutex_lock(&s->lock);
         r->is_held = false;
@@ -682,12 +720,26 @@ static void *keep(void *context)
 
 /* ---- The sender ------------------------------------------------------------------------------ */
 
+static natsStatus publish(struct nats *s, const struct departure *d, const char *reply)
+{
+    natsMsg *message = NULL;
+    if (!d->clears)
+        return s->n.natsConnection_PublishRequest(s->connection, d->subject, reply, d->bytes,
+                                                  (int)d->length);
+    natsStatus status = s->n.natsMsg_Create(&message, d->subject, reply, d->bytes, (int)d->length);
+    if (status == NATS_OK)
+        status = s->n.natsMsgHeader_Set(message, JSMsgRollup, JSMsgRollupSubject);
+    if (status == NATS_OK)
+        status = s->n.natsConnection_PublishMsg(s->connection, message);
+    s->n.natsMsg_Destroy(message);
+    return status;
+}
+
 static void send_one(struct nats *s, const struct departure *d)
 {
     char reply[sizeof s->inbox + 24];
     (void)snprintf(reply, sizeof reply, "%s.%llu", s->inbox, (unsigned long long)d->tag);
-    if (s->n.natsConnection_PublishRequest(s->connection, d->subject, reply, d->bytes,
-                                           (int)d->length) == NATS_OK)
+    if (publish(s, d, reply) == NATS_OK)
         return;
     (void)pthread_mutex_lock(&s->lock);
     (void)hand_over(s, (struct arrival){.kind = APPENDED, .tag = d->tag, .known = false});
@@ -873,6 +925,7 @@ static struct departure *create_departure(struct nats *s, uint64_t tag, obb_str 
         return NULL;
     d->next = NULL;
     d->tag = tag;
+    d->clears = false;
     d->length = bytes.length;
     memcpy(d->bytes, bytes.bytes, bytes.length);
     return d;
@@ -895,6 +948,18 @@ static bool append(struct srv_stream *stream, obb_str name, uint64_t tag, obb_st
         return false;
     memcpy(d->subject, prefix, sizeof prefix);
     write_token(name, d->subject + strlen(prefix));
+    depart(s, d);
+    return true;
+}
+
+static bool mark(struct srv_stream *stream, uint64_t tag, obb_str bytes, bool clears)
+{
+    struct nats *s = self(stream);
+    struct departure *d = create_departure(s, tag, bytes);
+    if (d == NULL)
+        return false;
+    (void)snprintf(d->subject, sizeof d->subject, "%s%s", prefix, s->mark_token);
+    d->clears = clears;
     depart(s, d);
     return true;
 }
@@ -924,9 +989,18 @@ static bool get(struct srv_stream *stream, obb_str key, uint64_t tag)
     return true;
 }
 
+static bool removes(struct srv_stream *stream) { return atomic_load(&self(stream)->removes); }
+
 static bool drop(struct srv_stream *stream, obb_str set, uint64_t tag)
 {
     struct nats *s = self(stream);
+    if (!removes(stream)) {
+        (void)pthread_mutex_lock(&s->lock);
+        const bool good =
+            hand_over(s, (struct arrival){.kind = APPENDED, .tag = tag, .known = true});
+        (void)pthread_mutex_unlock(&s->lock);
+        return good;
+    }
     struct errand *e = create_errand(s, tag);
     if (e == NULL)
         return false;
@@ -1103,6 +1177,8 @@ static bool make_threads_ready(struct nats *s)
     if (getrandom(&random, sizeof random, 0) != (ssize_t)sizeof random)
         return false;
     (void)snprintf(s->inbox, sizeof s->inbox, "_INBOX.obbd-%016llx", (unsigned long long)random);
+    (void)snprintf(s->mark_token, sizeof s->mark_token, "%c%016llx", MARK,
+                   (unsigned long long)random);
     s->last_arrival = &s->first_arrival;
     s->last_departure = &s->first_departure;
     s->last_answer = &s->first_answer;
@@ -1126,8 +1202,10 @@ bool srv_nats_open(const srv_nats_options *options, struct srv_stream **out, cha
         return false;
     s->stream = (struct srv_stream){.begin = begin,
                                     .append = append,
+                                    .mark = mark,
                                     .put = put,
                                     .get = get,
+                                    .removes = removes,
                                     .drop = drop,
                                     .purge = purge,
                                     .rewind = rewind_log,

@@ -13,8 +13,12 @@
     X(natsConnection_Connect)                  \
     X(natsConnection_Destroy)                  \
     X(natsConnection_JetStream)                \
+    X(natsConnection_PublishMsg)               \
     X(natsConnection_PublishRequest)           \
+    X(natsConnection_RequestString)            \
     X(natsConnection_Subscribe)                \
+    X(natsMsgHeader_Set)                       \
+    X(natsMsg_Create)                          \
     X(natsMsg_Destroy)                         \
     X(natsMsg_GetData)                         \
     X(natsMsg_GetDataLength)                   \
@@ -56,7 +60,8 @@
     X(js_DirectGetMsg)                         \
     X(js_GetStreamInfo)                        \
     X(js_PurgeStream)                          \
-    X(js_Subscribe)
+    X(js_Subscribe)                            \
+    X(js_UpdateStream)
 
 struct srv_nats_library {
 #define SRV_NATS_MEMBER(name) __typeof__(&(name)) name;

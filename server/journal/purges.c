@@ -19,7 +19,8 @@ static obb_str name_of(const struct srv_purge *p)
 
 bool srv_purges_add(struct srv_purges *all, obb_str name, uint64_t seq, uint64_t due_ms)
 {
-    struct srv_purge *p = obb_malloc(1, sizeof *p + name.length);
+    struct srv_purge *p =
+        all->stream->removes(all->stream) ? obb_malloc(1, sizeof *p + name.length) : NULL;
     if (p == NULL)
         return false;
     obb_budget_charge(all->budget, sizeof *p + name.length);

@@ -26,7 +26,7 @@ struct srv_purges {
 };
 
 /* Removes the messages about a name, which is copied, with places below `seq`: once it is `due_ms`.
- * Returns false without memory. O(purges that wait). */
+ * Returns false if the stream removes nothing, or without memory. O(purges that wait). */
 bool srv_purges_add(struct srv_purges *all, obb_str name, uint64_t seq, uint64_t due_ms);
 
 /* As in srv_stream_calls. Returns false if the tag is not of a purge. */

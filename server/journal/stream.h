@@ -1,7 +1,6 @@
 /* A log that many processes append to and read, as the journal sees it: messages under names, in
- * one order for all. The empty name is a name, too: that of marks (marks.h). Beside the log, pieces
- * are kept under keys, for whoever asks for them. How both travel is the stream's own. Loop
- * only. */
+ * one order for all, and marks (marks.h) between them. Beside the log, pieces are kept under keys,
+ * for whoever asks for them. How both travel is the stream's own. Loop only. */
 #ifndef SRV_JOURNAL_STREAM_H
 #define SRV_JOURNAL_STREAM_H
 
@@ -20,8 +19,8 @@ struct srv_stream_calls {
     void (*appended)(void *context, uint64_t tag, bool known);
     /* What srv_stream.get has found. Called once. */
     void (*got)(void *context, uint64_t tag, srv_stream_found found, obb_str bytes);
-    /* The next message of the log. seq: its place; grows by 1 from message to message, except after
-     * srv_stream.rewind, and where messages were purged. left: how many messages stood behind it in
+    /* The next message of the log; with the empty name, a mark. seq: its place; grows by 1 from
+     * message to message, except after srv_stream.rewind, and where messages were removed. left: how many messages stood behind it in
      * the log when the servers sent it, and thus after every purge that was made before it was
      * sent. */
     void (*delivered)(void *context, obb_str name, uint64_t seq, uint64_t left, obb_str bytes);
@@ -44,12 +43,18 @@ struct srv_stream {
     /* Sends a message, which is copied. Returns false if that is impossible at this moment:
      * `appended` is then not called. */
     bool (*append)(struct srv_stream *stream, obb_str name, uint64_t tag, obb_str bytes);
+    /* Appends a mark, likewise. With `clears`, the earlier marks of this process go in the same
+     * step. */
+    bool (*mark)(struct srv_stream *stream, uint64_t tag, obb_str bytes, bool clears);
     /* Keeps a piece, which is copied, in place of the one under this key, if there is one. Returns
      * false as `append`. A key has up to 80 letters, digits, "-" and ".". */
     bool (*put)(struct srv_stream *stream, obb_str key, uint64_t tag, obb_str bytes);
     /* Asks for a piece. Returns false if that is impossible at this moment: `got` is then not
      * called. */
     bool (*get)(struct srv_stream *stream, obb_str key, uint64_t tag);
+    /* Returns whether the servers can remove messages and pieces without harm. If not, `purge` must
+     * not be called, and `drop` lets everything stay. */
+    bool (*removes)(struct srv_stream *stream);
     /* Removes all pieces whose keys begin with `set` and ".". Returns false as `append`. */
     bool (*drop)(struct srv_stream *stream, obb_str set, uint64_t tag);
     /* Removes the messages under this name whose places are below `seq`. The last message of the

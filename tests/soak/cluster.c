@@ -491,7 +491,7 @@ END_TEST
 
 int main(void)
 {
-    (void)setenv("OBBD_LOG_LEVEL", "error", 1); /* no lines between the figures */
+    (void)setenv("OBBD_LOG_LEVEL", "error", 0); /* no lines between the figures */
     Suite *suite = suite_create("cluster");
     TCase *tc = tcase_create("cluster");
     tcase_set_timeout(tc, 0);

@@ -11,14 +11,15 @@ enum { PROCESSES = 3, MESSAGES = 4000, WAITERS = 40, PATIENCE = 100, STEPS = 400
 
 struct message {
     char bytes[16];
-    bool is_purged;
+    size_t from; /* the process */
+    bool is_gone;
 };
 
-/* A message on its way into the log, or the answer about it. */
+/* A message on its way into the log. */
 struct flight {
     uint64_t tag;
     char bytes[16];
-    bool is_lost;
+    bool clears;
 };
 
 struct waiter {
@@ -35,38 +36,25 @@ struct process {
     uint64_t read; /* messages */
     struct flight flights[64];
     size_t flight_count;
-    uint64_t purged_below, purge_tag; /* purge_tag: nobody has answered yet; 0: all are */
     struct waiter waiters[WAITERS];
 };
 
 static struct message messages[MESSAGES];
 static uint64_t length;
 static struct process processes[PROCESSES];
-static size_t told, lost, purges, purged;
+static size_t told, lost, clears, cleared;
 static bool is_full;
 
-static bool append(struct srv_stream *stream, obb_str name, uint64_t tag, obb_str bytes)
+static bool mark(struct srv_stream *stream, uint64_t tag, obb_str bytes, bool removes)
 {
     struct process *p = (struct process *)stream;
-    ck_assert_uint_eq(name.length, 0);
     ck_assert_uint_eq(bytes.length, 16);
     if (is_full || p->flight_count == 64)
         return false;
     struct flight *f = &p->flights[p->flight_count++];
-    f->tag = tag;
+    *f = (struct flight){.tag = tag, .clears = removes};
     memcpy(f->bytes, bytes.bytes, 16);
     return true;
-}
-
-static bool purge(struct srv_stream *stream, obb_str name, uint64_t seq, uint64_t tag)
-{
-    struct process *p = (struct process *)stream;
-    ck_assert_uint_eq(name.length, 0);
-    ck_assert_uint_le(seq, length); /* the last message stays */
-    p->purged_below = seq;
-    p->purge_tag = tag;
-    purges++;
-    return !is_full;
 }
 
 static void on_read(struct srv_mark_wait *wait)
@@ -83,13 +71,28 @@ static void setup(void)
     memset(processes, 0, sizeof processes);
     memset(messages, 0, sizeof messages);
     length = 0;
-    told = lost = purges = purged = 0;
+    told = lost = clears = cleared = 0;
     is_full = false;
     for (size_t i = 0; i < PROCESSES; i++) {
-        processes[i].stream = (struct srv_stream){.append = append, .purge = purge};
+        processes[i].stream = (struct srv_stream){.mark = mark};
         processes[i].marks = (struct srv_marks){
             .stream = &processes[i].stream, .writer = i + 1, .patience_ms = PATIENCE};
     }
+}
+
+/* Puts a message into the log, and takes out those that it removes. */
+static void put(const struct process *p, const struct flight *f)
+{
+    const size_t from = (size_t)(p - processes);
+    ck_assert_uint_lt(length, MESSAGES);
+    for (uint64_t i = 0; f->clears && i < length; i++)
+        if (messages[i].from == from && !messages[i].is_gone) {
+            messages[i].is_gone = true;
+            cleared++;
+        }
+    clears += f->clears;
+    messages[length].from = from;
+    memcpy(messages[length++].bytes, f->bytes, 16);
 }
 
 /* A message reaches the log, or is lost; its sender hears of that, hears that nobody knows, or
@@ -100,10 +103,8 @@ static void land(struct process *p, size_t which, test_rng *r, uint64_t now_ms)
     p->flights[which] = p->flights[--p->flight_count];
     const bool arrives = test_below(r, 5) != 0;
     lost += !arrives;
-    if (arrives) {
-        ck_assert_uint_lt(length, MESSAGES);
-        memcpy(messages[length++].bytes, f.bytes, 16);
-    }
+    if (arrives)
+        put(p, &f);
     if (test_below(r, 3) != 0)
         ck_assert(srv_marks_appended(&p->marks, f.tag, arrives && test_below(r, 4) != 0, now_ms));
 }
@@ -113,7 +114,7 @@ static void read_next(struct process *p, uint64_t now_ms)
     if (p->read == length)
         return;
     const struct message *m = &messages[p->read++];
-    if (m->is_purged)
+    if (m->is_gone)
         return;
     struct srv_mark_waits waits =
         srv_marks_read(&p->marks, p->read, (obb_str){.bytes = m->bytes, .length = 16}, now_ms);
@@ -124,24 +125,11 @@ static void read_next(struct process *p, uint64_t now_ms)
     }
 }
 
-static void purge_all(struct process *p, test_rng *r, uint64_t now_ms)
-{
-    if (p->purge_tag == 0 || test_below(r, 4) != 0)
-        return;
-    const bool known = test_below(r, 3) != 0;
-    for (uint64_t i = 0; known && i + 1 < p->purged_below; i++) {
-        purged += !messages[i].is_purged;
-        messages[i].is_purged = true;
-    }
-    ck_assert(srv_marks_appended(&p->marks, p->purge_tag, known, now_ms));
-    p->purge_tag = 0;
-}
-
 static size_t left(void)
 {
     size_t count = 0;
     for (uint64_t i = 0; i < length; i++)
-        count += !messages[i].is_purged;
+        count += !messages[i].is_gone;
     return count;
 }
 
@@ -156,7 +144,7 @@ START_TEST(a_mark_is_appended_behind_whoever_waits_for_it)
         struct process *p = &processes[test_below(&r, PROCESSES)];
         struct waiter *w = &p->waiters[test_below(&r, WAITERS)];
         is_full = test_below(&r, 10) == 0;
-        switch (test_below(&r, 7)) {
+        switch (test_below(&r, 6)) {
         case 0:
             if (length == MESSAGES - 1000 || w->waits)
                 break;
@@ -180,9 +168,6 @@ START_TEST(a_mark_is_appended_behind_whoever_waits_for_it)
         case 4:
             read_next(p, now_ms);
             break;
-        case 5:
-            purge_all(p, &r, now_ms);
-            break;
         default:
             now_ms += test_below(&r, PATIENCE);
             srv_marks_look(&p->marks, now_ms);
@@ -196,46 +181,44 @@ START_TEST(a_mark_is_appended_behind_whoever_waits_for_it)
                 land(p, 0, &r, now_ms);
             for (int n = 0; n < 10; n++)
                 read_next(p, now_ms);
-            purge_all(p, &r, now_ms);
             now_ms += PATIENCE;
             srv_marks_look(&p->marks, now_ms);
         }
-    printf("%zu waited, %zu told, %zu left; %llu messages, %zu lost; %zu purges of %zu, %zu stay\n",
-           asked, told, gone, (unsigned long long)length, lost, purges, purged, left());
+    printf(
+        "%zu waited, %zu told, %zu left; %llu messages, %zu lost; %zu cleared by %zu, %zu stay\n",
+        asked, told, gone, (unsigned long long)length, lost, cleared, clears, left());
     ck_assert_uint_eq(told + gone, asked);
-    ck_assert(told > 100 && gone > 100 && lost > 100 && purged > 100);
-    ck_assert_uint_eq(left(), 1); /* the last one */
+    ck_assert(told > 100 && gone > 100 && lost > 100 && cleared > 100);
+    ck_assert_uint_eq(left(), PROCESSES); /* the last one of each */
 }
 END_TEST
 
-START_TEST(marks_are_purged_when_nobody_waits_for_them)
+/* The log takes all that is under way. */
+static void land_all(struct process *p, uint64_t now_ms)
+{
+    while (p->flight_count > 0)
+        put(p, &p->flights[--p->flight_count]);
+    while (p->read < length)
+        read_next(p, now_ms);
+}
+
+START_TEST(old_marks_go_in_a_while)
 {
     struct process *p = &processes[0];
     struct waiter *w = p->waiters;
-    test_rng r = {.s = 1};
-    for (int i = 0; i < 3; i++) {
+    for (size_t i = 0; i < 3; i++) {
         w[i] = (struct waiter){.wait = {.read = on_read}, .end = length, .waits = true};
         srv_marks_add(&p->marks, &w[i].wait, 1000);
-        memcpy(messages[length++].bytes, p->flights[0].bytes, 16);
-        p->flight_count = 0;
-        read_next(p, 1000);
+        land_all(p, 1000);
+        ck_assert_uint_eq(left(), i > 0 ? 2 : 1);
+        srv_marks_look(&p->marks, 1000 + SRV_MARKS_CLEAR_MS - 1);
+        ck_assert_uint_eq(p->flight_count, 0);
+        srv_marks_look(&p->marks, 1000 + SRV_MARKS_CLEAR_MS);
+        land_all(p, 1000);
+        ck_assert_uint_eq(clears, i); /* one stands alone */
+        ck_assert_uint_eq(left(), 1);
     }
     ck_assert_uint_eq(told, 3);
-    srv_marks_look(&p->marks, 1000 + SRV_MARKS_KEEP_MS - 1);
-    ck_assert_uint_eq(purges, 0);
-    srv_marks_look(&p->marks, 1000 + SRV_MARKS_KEEP_MS);
-    ck_assert_uint_eq(p->purged_below, 1); /* the first one; those behind it were not there */
-    while (p->purge_tag != 0)
-        purge_all(p, &r, 2000);
-    for (uint64_t now_ms = 20000; left() > 1; now_ms += PATIENCE) {
-        ck_assert_uint_lt(now_ms, 100000);
-        srv_marks_look(&p->marks, now_ms);
-        purge_all(p, &r, now_ms);
-    }
-    ck_assert(!messages[length - 1].is_purged);
-    const size_t before = purges;
-    srv_marks_look(&p->marks, 1000000);
-    ck_assert_uint_eq(purges, before); /* there is nothing left to purge */
 }
 END_TEST
 
@@ -245,7 +228,7 @@ int main(void)
     TCase *tc = tcase_create("marks");
     tcase_add_checked_fixture(tc, setup, NULL);
     tcase_add_test(tc, a_mark_is_appended_behind_whoever_waits_for_it);
-    tcase_add_test(tc, marks_are_purged_when_nobody_waits_for_them);
+    tcase_add_test(tc, old_marks_go_in_a_while);
     suite_add_tcase(suite, tc);
     return test_main(suite);
 }

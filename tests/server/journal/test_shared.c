@@ -32,6 +32,7 @@ static struct {
     char purged[8];
     uint64_t purged_below, purge_tag, rewound;
     size_t purges, rewinds;
+    bool keeps_all; /* nothing may be removed */
 } the_log;
 
 static bool log_begin(struct srv_stream *stream, const struct srv_stream_calls *calls)
@@ -63,6 +64,12 @@ static bool log_append(struct srv_stream *stream, obb_str name, uint64_t tag, ob
     return true;
 }
 
+static bool log_mark(struct srv_stream *stream, uint64_t tag, obb_str bytes, bool clears)
+{
+    ck_assert(!clears); /* not so soon */
+    return log_append(stream, obb_str_of(""), tag, bytes);
+}
+
 static bool log_get(struct srv_stream *stream, obb_str key, uint64_t tag)
 {
     (void)stream;
@@ -70,6 +77,12 @@ static bool log_get(struct srv_stream *stream, obb_str key, uint64_t tag)
     the_log.tag = tag;
     the_log.gets++;
     return true;
+}
+
+static bool log_removes(struct srv_stream *stream)
+{
+    (void)stream;
+    return !the_log.keeps_all;
 }
 
 static bool log_drop(struct srv_stream *stream, obb_str set, uint64_t tag)
@@ -288,6 +301,8 @@ static void setup(void)
     story[0] = '\0';
     the_log.stream = (struct srv_stream){.begin = log_begin,
                                          .append = log_append,
+                                         .mark = log_mark,
+                                         .removes = log_removes,
                                          .get = log_get,
                                          .drop = log_drop,
                                          .purge = log_purge,
@@ -947,6 +962,29 @@ START_TEST(what_a_snapshot_holds_is_purged_later)
 }
 END_TEST
 
+/* The servers may not remove anything. */
+START_TEST(a_log_that_keeps_all_is_not_purged)
+{
+    the_log.keeps_all = true;
+    append("s", WIRE_RECORD_MADE, 1, none, 0);
+    acknowledge(0, true);
+    show(0);
+    show_whole("s", mine(50), mine(1), 1);
+    for (int i = 0; i < 50; i++)
+        srv_loop_step(loop, 10);
+    ck_assert_uint_eq(figure(&srv_journal_figures(journal)->snapshots), 1);
+    append("s", WIRE_RECORD_GONE, 2, mine(1), 0);
+    show(1);
+    the_log.seq += SRV_CHAIN_WINDOW; /* the end is forgotten */
+    const wire_record made = {.kind = WIRE_RECORD_MADE, .id = {8, 1}, .seen = the_log.seq};
+    show_foreign("t", made);
+    srv_shared_applied(journal, obb_str_of("t"));
+    for (int i = 0; i < 100; i++)
+        srv_loop_step(loop, 10);
+    ck_assert_uint_eq(the_log.purges, 0);
+}
+END_TEST
+
 START_TEST(a_scene_that_ended_is_purged_once_its_end_is_forgotten)
 {
     append("s", WIRE_RECORD_MADE, 1, none, 0);
@@ -1119,6 +1157,7 @@ int main(void)
     tcase_add_test(tc, whoever_has_not_read_what_was_purged_loads_the_scene_again);
     tcase_add_test(tc, a_snapshot_that_is_refused_leaves_the_scene_as_it_was);
     tcase_add_test(tc, what_a_snapshot_holds_is_purged_later);
+    tcase_add_test(tc, a_log_that_keeps_all_is_not_purged);
     tcase_add_test(tc, a_scene_that_ended_is_purged_once_its_end_is_forgotten);
     tcase_add_test(tc, a_mark_is_told_once_all_before_it_is_applied);
     tcase_add_test(tc, what_comes_behind_a_mark_is_not_waited_for);

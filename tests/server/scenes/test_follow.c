@@ -248,6 +248,12 @@ static bool stream_get(struct srv_stream *stream, obb_str key, uint64_t tag)
     return ask(stream, (struct call){.kind = GET, .tag = tag}, key);
 }
 
+static bool stream_removes(struct srv_stream *stream)
+{
+    (void)stream;
+    return true;
+}
+
 static bool stream_drop(struct srv_stream *stream, obb_str set, uint64_t tag)
 {
     return ask(stream, (struct call){.kind = DROP, .tag = tag}, set);
@@ -474,6 +480,7 @@ static void begin_node(struct node *n)
                                   .resume = stream_resume,
                                   .put = stream_put,
                                   .get = stream_get,
+                                  .removes = stream_removes,
                                   .drop = stream_drop,
                                   .purge = stream_purge,
                                   .rewind = stream_rewind,
