@@ -43,6 +43,7 @@
 #define FIND_CHUNKS   256   /* chunks at most, about; a larger index has more groups in each */
 #define FIND_SHARE    2     /* pairs that a chunk has room for at first, for each of its boxes */
 #define JUDGED        32    /* pairs whose boxes are fetched before the first is judged */
+#define PLACES_AHEAD  32    /* pairs whose places are fetched ahead */
 #define ORDER_PAIRS   4096  /* pairs ordered in a chunk, about: 40 us */
 #define RANGE_BOXES   4096  /* ids in a range, about; fewer where that makes less than... */
 #define SHARED_RANGES 8     /* ...so many ranges, for the sake of many threads */
@@ -54,10 +55,10 @@
 
 enum phase { START, MARK, READY, AGAIN, FIND, ORDER, DONE };
 
-/* A side: an index of the layers, or the index of the moved. */
+/* A side: an index of the layers, or one of the moved. */
 struct side {
     const struct obb_index *index;
-    size_t level;    /* of the layers */
+    size_t level;    /* of the layers, or their number */
     uint32_t base;   /* number of its first entry among the entries of all sides */
     bool whole;      /* `alive` is right from the start */
     uint16_t *alive; /* per node of level 0; of a join of the moved, in the levels: and not moved */
@@ -97,7 +98,8 @@ struct obb_join {
     const atomic_bool *cancel;
     struct obb_budget *budget; /* all of it draws from it */
     enum phase phase;
-    struct obb_index *moved;        /* NULL: all pairs */
+    const struct obb_index *moved;  /* index of the last side; NULL: all pairs */
+    struct obb_index *built;        /* the same, owned, unless it is that of the newest level */
     const struct obb_version **set; /* the moved: a hash set, open addressing, NULL is free */
     size_t set_mask;
     size_t side_count, match_count;
@@ -287,7 +289,7 @@ static obb_status add_side(struct obb_join *join, const struct obb_index *index,
     side->first_chunk = join->ready_chunks;
     if (!side->whole)
         join->ready_chunks += (index->count + READY_ENTRIES - 1) / READY_ENTRIES;
-    else if (index != join->moved)
+    else if (level < obb_layers_levels(join->layers))
         atomic_fetch_add_explicit(&join->unmarked, index->count, memory_order_relaxed);
     if (join->by_marks && level > 0) {
         side->marks = obb_budget_calloc(join->budget, join->mark_words, sizeof *side->marks);
@@ -342,15 +344,15 @@ static obb_status make_ready(struct obb_join *join)
         status = add_side(join, index, i, (uint32_t)entries);
         entries += index->count;
     }
-    if (join->moved != NULL && status == OBB_OK) {
-        status = add_side(join, join->moved, levels, (uint32_t)entries);
-        entries += join->moved->count;
+    if (join->built != NULL && status == OBB_OK) {
+        status = add_side(join, join->built, levels, (uint32_t)entries);
+        entries += join->built->count;
     }
     if (entries >= OBB_PACKED_SURE)
         return OBB_LIMIT;
     for (size_t i = 0; i < join->side_count && status == OBB_OK; i++)
-        for (size_t k = join->moved != NULL ? levels : i; k < join->side_count && status == OBB_OK;
-             k++)
+        for (size_t k = join->moved != NULL ? join->side_count - 1 : i;
+             k < join->side_count && status == OBB_OK; k++)
             status = add_match(join, &join->sides[i], &join->sides[k]);
     if (status == OBB_OK && join->wish.list != OBB_JOIN_COUNT)
         status = choose_ranks(join, entries);
@@ -377,9 +379,13 @@ static obb_status create(const struct obb_layers *layers, uint64_t revision,
     atomic_init(&join->found, 0);
     atomic_init(&join->unmarked, 0);
     obb_status status = OBB_OK;
-    if (moved != NULL)
+    if (moved != NULL && obb_layers_newest_is(layers, revision, moved, count)) {
+        join->moved = obb_layers_level(layers, obb_layers_levels(layers) - 1);
+    } else if (moved != NULL) {
         status = obb_index_build(moved, NULL, count, obb_layers_dimensions(layers), join->kernels,
-                                 cancel, budget, &join->moved);
+                                 cancel, budget, &join->built);
+        join->moved = join->built;
+    }
     if (status == OBB_OK)
         status = make_ready(join);
     if (status == OBB_OK)
@@ -427,7 +433,7 @@ void obb_join_destroy(struct obb_join *join)
         obb_budget_free(join->matches[i].block);
     for (size_t i = 0; join->lists != NULL && i < join->chunks; i++)
         free_list(&join->lists[i]);
-    obb_index_unref(join->moved);
+    obb_index_unref(join->built);
     obb_budget_free(join->set);
     obb_budget_free(join->sides);
     obb_budget_free(join->matches);
@@ -490,19 +496,19 @@ static void look_at_marks(struct obb_join *join, struct side *side, size_t first
         take_out(join, side, first, end, &join->sides[i]);
     size_t left = count_alive(side, first, end);
     atomic_fetch_add_explicit(&join->unmarked, left, memory_order_relaxed);
-    if (join->moved != NULL && (side->level == levels - 1 || !join->moved_newest)) {
+    if (join->built != NULL && (side->level == levels - 1 || !join->moved_newest)) {
         take_out(join, side, first, end, &join->sides[levels]);
         left = count_alive(side, first, end);
     }
     atomic_fetch_add_explicit(&side->kept, left, memory_order_relaxed);
 }
 
-/* Returns whether the newest level has all ids of the moved, as it has after a commit. Then its
- * marks take the moved out of all levels before it. */
+/* Returns whether the newest level has all ids of the moved, beside others. Then its marks take the
+ * moved out of all levels before it. */
 static bool newest_has_moved(const struct obb_join *join)
 {
     const size_t levels = obb_layers_levels(join->layers);
-    if (join->moved == NULL || levels == 1)
+    if (join->built == NULL || levels == 1)
         return false;
     const uint64_t *newest = join->sides[levels - 1].marks, *moved = join->sides[levels].marks;
     uint64_t missing = 0;
@@ -718,6 +724,7 @@ static bool take(void *context, const uint32_t *a, const uint32_t *b, size_t cou
     struct finding *f = context;
     const bool lists = f->join->wish.list != OBB_JOIN_COUNT;
     const bool all = !f->passes || looks_moved(f->join, f->match);
+    const uint64_t *ids_b = f->match->b->index->ids;
     if (!goes_on(f) || (lists && !make_room(f, count)))
         return false;
     f->counts.candidates += count;
@@ -727,6 +734,8 @@ static bool take(void *context, const uint32_t *a, const uint32_t *b, size_t cou
         uint32_t sure = 0;
         for (uint32_t i = 0; i < n; i++)
             sure |= (b[from + i] >> 31) << i;
+        for (uint32_t i = 0; lists && i < n; i++)
+            __builtin_prefetch(&ids_b[b[from + i] & ~OBB_PACKED_SURE]);
         const uint32_t asked = all ? every : every & ~sure;
         const uint32_t no = asked != 0 ? refused(f, a + from, b + from, asked) : 0;
         if (!lists) {
@@ -1013,19 +1022,29 @@ static void gather(const struct obb_join *join, size_t range, size_t total, cons
     sort_any(out, total, spare);
 }
 
-static const struct obb_version *version_of(const struct obb_join *join, uint32_t entry)
+/* Returns where the pointer to the version of an entry stands. Free of branches that depend on the
+ * entry. */
+static const struct obb_version *const *place_of(const struct obb_join *join, uint64_t entry)
 {
-    size_t s = join->side_count - 1;
-    while (join->sides[s].base > entry)
-        s--;
-    return join->sides[s].index->versions[entry - join->sides[s].base];
+    size_t s = 0;
+    for (size_t i = 1; i < join->side_count; i++)
+        s += join->sides[i].base <= entry;
+    return join->sides[s].index->versions + (entry - join->sides[s].base);
+}
+
+/* Prefetches the pointers to the versions of a pair: pairs by id meet them in no order of
+ * memory. */
+static void prefetch_places(const struct obb_join *join, uint64_t entries)
+{
+    __builtin_prefetch((const void *)place_of(join, entries >> 32));
+    __builtin_prefetch((const void *)place_of(join, (uint32_t)entries));
 }
 
 /* Lists the boxes of a sorted pair. */
 static void put_boxes(const struct obb_join *join, size_t at, const struct pairs *sorted, size_t i)
 {
-    const obb_box_pair boxes = {.a = version_of(join, (uint32_t)(sorted->entries[i] >> 32)),
-                                .b = version_of(join, (uint32_t)sorted->entries[i])};
+    const obb_box_pair boxes = {.a = *place_of(join, sorted->entries[i] >> 32),
+                                .b = *place_of(join, (uint32_t)sorted->entries[i])};
     if (join->ids == NULL) {
         join->boxes[at] = boxes;
         return;
@@ -1053,8 +1072,11 @@ static obb_status order(struct obb_join *join, size_t chunk)
         const struct pairs out = {boxes ? room + 2 * most : join->ranks + start,
                                   boxes ? room + 3 * most : NULL};
         gather(join, r, count, &out, &spare);
-        for (size_t i = 0; boxes && i < count; i++)
+        for (size_t i = 0; boxes && i < count; i++) {
+            if (i + PLACES_AHEAD < count)
+                prefetch_places(join, out.entries[i + PLACES_AHEAD]);
             put_boxes(join, start + i, &out, i);
+        }
     }
     obb_budget_free(room);
     return cancelled(join) ? OBB_CANCELLED : OBB_OK;

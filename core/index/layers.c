@@ -12,6 +12,7 @@
 #define MERGE_RATIO 4
 #define MERGE_LIMIT \
     7168               /* entries that a commit may index again beyond MERGE_RATIO times its own */
+#define ENDED_AHEAD 16 /* ended versions that are fetched ahead */
 #define BITS_WORDS  16 /* words of 64 ids in a set of bits for each id in it, at most */
 #define SMALL       16384 /* entries; the commit itself rebuilds decayed layers of up to so many */
 #define MOST_LEVELS 8     /* layers with more levels are decayed */
@@ -214,6 +215,8 @@ obb_status obb_layers_next(const struct obb_layers *previous,
     }
 
     for (size_t i = 0; i < ended_count; i++) {
+        if (i + ENDED_AHEAD < ended_count)
+            obb_version_prefetch(ended[i + ENDED_AHEAD]);
         size_t k = 0;
         while (k < next->level_count && next->levels[k].newest < born(ended[i]))
             k++;
@@ -362,6 +365,19 @@ size_t obb_layers_levels(const struct obb_layers *layers) { return layers->level
 const struct obb_index *obb_layers_level(const struct obb_layers *layers, size_t level)
 {
     return layers->levels[level].index;
+}
+
+/* The entries of the newest level that were born at its revision are all that were born then. */
+bool obb_layers_newest_is(const struct obb_layers *layers, uint64_t revision,
+                          const struct obb_version *const *versions, size_t count)
+{
+    if (layers->level_count == 0)
+        return false;
+    const struct level *newest = &layers->levels[layers->level_count - 1];
+    bool same = newest->newest == revision && obb_index_count(newest->index) == count;
+    for (size_t i = 0; i < count && same; i++)
+        same = born(versions[i]) == revision;
+    return same;
 }
 
 bool obb_layers_shows(const struct obb_layers *layers, size_t level,

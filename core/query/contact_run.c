@@ -8,6 +8,7 @@
 #define LEAST_SLOTS_BITS 6   /* slots of a hash set, as a power of two */
 #define BITS_SHARE       128 /* ids for each ended one, up to which each has a bit: 32 bytes */
 #define PART_BLOCK       64  /* pairs that are passed between two looks at the room for them */
+#define AHEAD            16  /* versions whose ids are fetched ahead */
 
 /* ---- The ended boxes ------------------------------------------------------------------------- */
 
@@ -50,6 +51,14 @@ static bool has(const struct obb_ended *ended, uint64_t id)
     return may_have(ended, id) && (ended->span > 0 || ended->ids[slot_of(ended, id)] == id);
 }
 
+/* Returns the id of a version of a list, each of which is a cache miss unless it is fetched ahead. */
+static uint64_t id_at(const struct obb_version *const *versions, size_t count, size_t i)
+{
+    if (i + AHEAD < count)
+        __builtin_prefetch(&versions[i + AHEAD]->id);
+    return versions[i]->id;
+}
+
 /* Fills a hash set. */
 static obb_status hash_ended(struct obb_ended *ended, const obb_committed *committed,
                              struct obb_budget *budget)
@@ -65,12 +74,12 @@ static obb_status hash_ended(struct obb_ended *ended, const obb_committed *commi
     if (ended->ids == NULL || ended->made == NULL || ended->bits == NULL)
         return OBB_NO_MEMORY;
     for (size_t i = 0; i < committed->ended_count; i++) {
-        const uint64_t id = committed->ended[i]->id;
+        const uint64_t id = id_at(committed->ended, committed->ended_count, i);
         ended->ids[slot_of(ended, id)] = id;
         set_bit(ended->bits, bit_for(ended, id));
     }
     for (size_t i = 0; i < committed->made_count; i++) {
-        const size_t slot = slot_of(ended, committed->made[i]->id);
+        const size_t slot = slot_of(ended, id_at(committed->made, committed->made_count, i));
         if (ended->ids[slot] != 0)
             set_bit(ended->made, slot);
     }
@@ -87,9 +96,9 @@ static obb_status mark_ended(struct obb_ended *ended, const obb_committed *commi
     if (ended->bits == NULL || ended->made == NULL)
         return OBB_NO_MEMORY;
     for (size_t i = 0; i < committed->ended_count; i++)
-        set_bit(ended->bits, bit_for(ended, committed->ended[i]->id));
+        set_bit(ended->bits, bit_for(ended, id_at(committed->ended, committed->ended_count, i)));
     for (size_t i = 0; i < committed->made_count; i++)
-        set_bit(ended->made, bit_for(ended, committed->made[i]->id));
+        set_bit(ended->made, bit_for(ended, id_at(committed->made, committed->made_count, i)));
     return OBB_OK;
 }
 
@@ -98,7 +107,7 @@ obb_status obb_ended_init(struct obb_ended *ended, const obb_committed *committe
 {
     uint64_t least = UINT64_MAX, most = 0;
     for (size_t i = 0; i < committed->ended_count; i++) {
-        const uint64_t id = committed->ended[i]->id;
+        const uint64_t id = id_at(committed->ended, committed->ended_count, i);
         least = id < least ? id : least;
         most = id > most ? id : most;
     }

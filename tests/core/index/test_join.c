@@ -12,6 +12,7 @@ START_TEST(a_join_of_what_moved_has_just_its_pairs)
     test_rng rng = {.s = 20261127};
     struct model_layers_counts counts = {0};
     const size_t commits = test_effort(40), edits = 80; /* in each, at most */
+    size_t newest = 0;                                  /* commits whose boxes are a level */
     struct model_layers *model =
         model_layers_create(3, (size_t)2 * MODEL_LAYERS_BOXES + commits * edits);
     for (size_t c = 0; c < commits; c++) {
@@ -26,7 +27,14 @@ START_TEST(a_join_of_what_moved_has_just_its_pairs)
                 is_moved[i] = true;
                 moved[moved_count++] = state->boxes[i];
             }
-        struct model_layers_join join = {.list = c % 2 == 0 ? OBB_JOIN_BOXES : OBB_JOIN_RANKS,
+        if (obb_layers_newest_is(model->layers, model->revision, moved, moved_count)) {
+            newest++;
+            ck_assert(
+                !obb_layers_newest_is(model->layers, model->revision, moved, moved_count - 1));
+            ck_assert(
+                !obb_layers_newest_is(model->layers, model->revision - 1, moved, moved_count));
+        }
+        struct model_layers_join join = {.list = (obb_join_list)(c % 4),
                                          .limit = c % 3 == 0 ? 7 : SIZE_MAX,
                                          .plain_pass = c % 5 != 0,
                                          .moved = moved,
@@ -41,6 +49,7 @@ START_TEST(a_join_of_what_moved_has_just_its_pairs)
     }
     ck_assert_uint_gt(counts.pairs, 1000);
     ck_assert_uint_gt(counts.listed, 500);
+    ck_assert(commits / 10 < newest && newest < commits * 9 / 10);
     model_layers_free(model);
 }
 END_TEST
