@@ -721,6 +721,24 @@ static bool reaches(const char *address, const obbd_options *options)
     return is;
 }
 
+/* Returns whether a scene of a client at this address has this page; NULL for none. */
+static bool has_page(const char *address, const char *scene, const char *page)
+{
+    obbd *client = obbd_open(address, NULL);
+    const char *found = obbd_page(obbd_tick_new(client, scene));
+    const bool is = page == NULL ? found == NULL : found != NULL && strcmp(found, page) == 0;
+    obbd_close(client);
+    return is;
+}
+
+static void the_page_of_a_scene_is_an_address_that_a_browser_takes(void)
+{
+    CHECK(unsetenv("OBBD_URL") == 0 && has_page(NULL, "x", "http://localhost:7480/#x"));
+    CHECK(has_page("http://game-7:7480/", "it's", "http://game-7:7480/#it%27s"));
+    CHECK(has_page("https://game-7", "x", "https://game-7/#x"));
+    CHECK(has_page(socket_url, "x", NULL) && has_page("localhost", "x", NULL));
+}
+
 static void a_unix_socket_https_and_the_address_of_the_environment(void)
 {
     static const char *const wrong[] = {"ftp://x", "http://", "http:///x", "localhost"};
@@ -1074,6 +1092,7 @@ static const struct {
     TEST(a_scene_that_was_made_again_is_noticed_and_its_boxes_are_put_again),
     TEST(events_from_the_present_set_on_until_the_scene_is_deleted),
     TEST(tokens_are_sent_asked_for_and_asked_for_again),
+    TEST(the_page_of_a_scene_is_an_address_that_a_browser_takes),
     TEST(a_unix_socket_https_and_the_address_of_the_environment),
     TEST(large_bodies_over_https),
     TEST(columns_are_sent_from_where_they_lie_over_any_transport),

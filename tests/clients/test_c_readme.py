@@ -41,7 +41,8 @@ def lines(program):
 @test
 def the_first_program_has_less_than_ten_lines_and_prints_what_is_said():
     assert lines(PROGRAMS[0]) < 10
-    assert output(0, DAEMON.url) == re.search(r"It prints `(the crate.*?)`", TEXT).group(1) + "\n"
+    says = re.search(r"It prints `(the crate.*?)`, and the address of its scene", TEXT).group(1)
+    assert output(0, DAEMON.url) == f"{says}\nwatch it at {DAEMON.url}/#first\n"
 
 
 @test

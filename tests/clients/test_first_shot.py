@@ -42,7 +42,7 @@ def shoot(language, file, lines):
         (Path(folder) / file).write_text(first_program(language), encoding="utf-8")
         done = subprocess.run(["sh", "-eu"], input=lines, cwd=folder, env=env, capture_output=True, text=True, timeout=8 * TIMEOUT_S, check=False)
     assert done.returncode == 0, done.stdout + done.stderr
-    assert "crate is hit at 4\n" in done.stdout, done.stdout + done.stderr
+    assert re.search(r"crate is hit at 4\nwatch it at http://\S+/#first\n", done.stdout), done.stdout + done.stderr
     assert len(first_program(language).strip().split("\n")) < 10
 
 

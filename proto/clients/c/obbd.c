@@ -1840,9 +1840,10 @@ static obbd_error attempt(obbd *o, const struct sending *s, const obbd_http *req
     if (read < 0)
         return fail_with(o, OBBD_DISCONNECTED,
                          read == OBBD_LATE ? "no answer in time" : "the connection broke");
-    if (!incoming_read(in))
-        return fail_with(o, OBBD_DISCONNECTED, "the answer cannot be read");
-    return head.status < 400 ? OBBD_FINE : fail_as_told(o, in);
+    const bool is_read = incoming_read(in);
+    if (head.status >= 400)
+        return fail_as_told(o, in);
+    return is_read ? OBBD_FINE : fail_with(o, OBBD_DISCONNECTED, "the answer cannot be read");
 }
 
 /* Sends a request by the rules and reads its answer. Returns OBBD_FINE or what obbd_why says. */
@@ -1936,6 +1937,7 @@ struct given {
 struct scene {
     struct scene *next;
     char *name, *path, *commit_path;
+    char *page;                    /* NULL if the daemon has no address that a browser takes */
     char epoch[EPOCH_SIZE];        /* "" until an answer says it */
     char epoch_of_ids[EPOCH_SIZE]; /* when an id was asked for last */
     struct table ids;
@@ -2061,6 +2063,7 @@ static void scene_free(struct scene *s)
     free(s->name);
     free(s->path);
     free(s->commit_path);
+    free(s->page);
     free(s);
 }
 
@@ -2073,14 +2076,23 @@ static struct scene *scene_of(obbd *o, const char *name)
     struct scene *s = calloc(1, sizeof *s);
     if (s == NULL)
         return NULL;
-    struct bytes path = {0};
+    const bool has_page = o->path == NULL && o->misused == NULL;
+    struct bytes path = {0}, page = {0};
     bytes_string(&path, "/v1/scenes/");
     put_escaped(&path, name);
     s->name = copied(name);
     s->path = copied(bytes_ended(&path));
     bytes_string(&path, "/commit");
     s->commit_path = copied(bytes_ended(&path));
-    const bool is = !path.failed && s->name != NULL && s->path != NULL && s->commit_path != NULL;
+    if (has_page) {
+        bytes_string(&page, o->base);
+        bytes_string(&page, "/#");
+        put_escaped(&page, name);
+        s->page = copied(bytes_ended(&page));
+    }
+    const bool is = !path.failed && !page.failed && s->name != NULL && s->path != NULL &&
+                    s->commit_path != NULL && (s->page != NULL || !has_page);
+    bytes_free(&page);
     bytes_free(&path);
     if (!is) {
         scene_free(s);
@@ -2348,6 +2360,8 @@ static void tick_destroy(obbd_tick *t)
     free(t->found);
     free(t);
 }
+
+const char *obbd_page(const obbd_tick *t) { return t->scene->page; }
 
 void obbd_tick_free(obbd_tick *t)
 {

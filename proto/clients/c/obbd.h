@@ -184,6 +184,10 @@ const char *obbd_error_name(obbd_error error);
 obbd_tick *obbd_tick_new(obbd *o, const char *scene);
 void obbd_tick_free(obbd_tick *t);
 
+/* Returns the address of the scene in the web editor, valid until obbd_close; NULL if only a unix
+ * socket is known. */
+const char *obbd_page(const obbd_tick *t);
+
 /* Vectors of this builder have two numbers and rotations are angles: for scenes of two
  * dimensions. */
 void obbd_tick_plane(obbd_tick *t);
