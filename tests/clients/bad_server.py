@@ -53,10 +53,12 @@ class BadServer:
         reader = connection.makefile("rb")
         try:
             while True:
+                at_once = len(connection.recv(1 << 16, socket.MSG_PEEK))  # what one write brought, if it is small
                 request = self.read(reader)
                 if request is None:
                     self.connections[number]["closed"] = self.now()
                     break
+                request["whole"] = at_once >= request.pop("size")
                 with self.lock:
                     request.update(connection=number, at=self.now())
                     self.requests.append(request)
@@ -72,15 +74,17 @@ class BadServer:
     @staticmethod
     def read(reader):
         """The next request of the connection, or None at its end."""
-        line = reader.readline().decode().split()
+        first = reader.readline()
+        line = first.decode().split()
         if len(line) < 2:
             return None
-        headers = {}
+        headers, size = {}, len(first)
         while True:
-            field = reader.readline().decode().strip()
-            if field == "":
+            field = reader.readline()
+            size += len(field)
+            if field.strip() == b"":
                 break
-            name, value = field.split(":", 1)
+            name, value = field.decode().split(":", 1)
             headers[name.lower()] = value.strip()
         body = reader.read(int(headers.get("content-length", 0)))
         is_json = headers.get("content-type", "").startswith("application/json")
@@ -90,6 +94,7 @@ class BadServer:
             "headers": headers,
             "body": json.loads(body) if is_json and body else None,
             "length": len(body),
+            "size": size + len(body),
         }
 
     def answer(self, connection, answer):
@@ -102,15 +107,19 @@ class BadServer:
         if "stream" in answer:
             headers["Content-Type"] = "text/event-stream"
             connection.sendall(head(200, headers) + b"\r\n")
-            for text in answer["stream"]:
-                connection.sendall(text.encode())
+            for part in answer["stream"]:
+                if isinstance(part, str):
+                    connection.sendall(part.encode())
+                else:
+                    time.sleep(part["pause"] / 1000)
             if answer.get("then") == "stay":
                 connection.recv(1)
             return False
         value = answer.get("problem", answer.get("json"))
-        body = b"" if value is None else json.dumps(value).encode()
+        text = answer.get("text", "" if value is None else json.dumps(value))
+        body = text.encode()
         status = answer.get("status", 200)
-        if value is not None:
+        if body:
             headers["Content-Type"] = "application/problem+json" if "problem" in answer else "application/json"
         headers["Content-Length"] = str(len(body))
         if answer.get("cut") == "within":

@@ -1,4 +1,5 @@
-"""Values for the codecs of the clients: those of RFC 8949, appendix A, as they are written, bytes in hex and the value; and random ones."""
+"""Values for the codecs of the clients: those of RFC 8949, appendix A, as they are written, bytes in hex and the value;
+bytes that are no CBOR; and random values."""
 
 WRITTEN = [
     ("00", 0), ("17", 23), ("1818", 24), ("1903e8", 1000), ("1a000f4240", 1000000), ("1b000000e8d4a51000", 10**12),
@@ -11,6 +12,10 @@ WRITTEN = [
 
 # Other ways to write a number, which are read.
 READ = [("fa47c35000", 100000), ("c340", -1), ("3b7fffffffffffffff", -(2**63)), ("c240", 0)]
+
+# Trailing bytes, indefinite, an unknown tag, half a number in a typed array, a key that is no text, a simple value, too deep, no UTF-8,
+# more items than there are bytes: all are refused.
+BROKEN = ["0000", "9fff", "5fff", "d85040", "d8464101", "a10000", "e0", "81" * 66 + "00", "61ff", "9bffffffffffffffff"]
 
 
 def random_value(numbers, depth=0):

@@ -59,6 +59,7 @@ def judge(row, requests):
     for i, wanted in enumerate(row["requests"]):
         request, gap_ms = requests[i], wanted.get("gap_ms", 0)
         holds(request, {key: one for key, one in wanted.items() if key in request}, f"request {i}")
+        assert request["whole"], f"request {i} came in pieces: head and body leave in one write"
         for field in wanted.get("without", []):
             assert field not in request["body"], f"request {i} has {field}"
         if "same_id_as" in wanted:

@@ -12,7 +12,7 @@ import tempfile
 from pathlib import Path
 
 from python import ROOT, same
-from rfc8949 import random_value
+from rfc8949 import BROKEN, random_value
 
 from c_driver import INSTALLED, Driver
 from daemon import Daemon, certificate, token_file
@@ -39,8 +39,6 @@ READ = [
     ("d846480100000002000000", [1, 2]), ("d855440000c03f", [1.5]), ("d85648000000000000f83f", [1.5]), ("d840420100", [1, 0]),
     ("fa47c35000", 100000), ("c340", -1), ("3b7fffffffffffffff", -(2**63)), ("c240", 0), ("c24102", 2), ("c34a01000000000000000000", -(2**72) - 1),
 ]  # fmt: skip
-# trailing bytes, indefinite, an unknown tag, half a number in a typed array, a key that is no text, a simple value, too deep, no UTF-8
-BROKEN = ["0000", "9fff", "5fff", "d85040", "d8464101", "a10000", "e0", "81" * 66 + "00", "61ff", "62c080", "9bffffffffffffffff", "40"]
 NO_JSON = ["", "{", "[1,]", '{"a" 1}', "01", "1.", "-", "1e", "nul", '"\\x"', '"\\ud800"', '"\\udc00"', '"a', "1 2", "1e999", "[" * 66 + "]" * 66]
 
 
@@ -75,7 +73,7 @@ def broken_cbor_is_refused_and_every_truncated_prefix():
             assert read(driver, whole[:size])["error"] in ("Disconnected", "Unknown"), size
         value = {"a": [1, 300, 1e300, "text", -5, None], "columns": {"boxes": [1, 2, 3], "points": [1, 2]}, "b": 2**64}
         assert json.loads(read(driver, whole)["body"]) == value
-        for given in BROKEN:
+        for given in [*BROKEN, "62c080", "40"]:  # a character in two bytes that wants one; bytes, which the contract does not have
             assert "error" in read(driver, given), given
 
 

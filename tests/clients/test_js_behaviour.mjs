@@ -103,6 +103,7 @@ function judge(row, requests, connections) {
     row.requests.forEach(({ gap_ms = 0, without = [], same_id_as, other_id_than, ...wanted }, i) => {
         const request = requests[i];
         holds(request, wanted, `request ${i}`);
+        assert.ok(request.whole, `request ${i} came in pieces: head and body leave in one write`);
         for (const field of without) assert.ok(!(field in request.body), `request ${i} has ${field}`);
         if (same_id_as !== undefined) assert.ok(id(i) && id(i) === id(same_id_as), `request ${i} has the id ${id(i)}`);
         if (other_id_than !== undefined) assert.ok(id(i) && id(i) !== id(other_id_than), `request ${i} has the id ${id(i)}`);

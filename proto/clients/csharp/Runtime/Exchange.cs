@@ -183,7 +183,7 @@ namespace Obbd
             {
                 // told by its status
             }
-            return new ObbdProblem(body ?? new ObbdMap
+            return new ObbdProblem(body?.Text("detail") != null ? body : new ObbdMap
             {
                 { "type", "" }, { "title", "status " + status }, { "status", (long)status },
                 { "detail", "found the status " + status + " without a problem, as another server or a proxy would send it" },

@@ -155,7 +155,7 @@ export class Sender {
                     if (failure.status !== 429 && failure.status !== 503) throw failure;
                     // Took longer than --request-timeout, or the service ends: worth one more attempt.
                     if (failure.type === "/problems/cancelled" && seen.cancelled++ > 0) throw given(failure);
-                    wait += 1000 * Number(failure.headers.get("Retry-After") ?? 0);
+                    wait += 1000 * (Number(failure.headers.get("Retry-After")) || 0); // others may say a date
                 } else if (!(failure instanceof Refused)) {
                     seen.cut = true;
                     if (request.changes && !request.again) throw given(failure);
@@ -215,8 +215,8 @@ function typeOf(received: Received): string {
     return (received.headers.get("Content-Type") ?? "").replace(/;.*/, "").trim();
 }
 
-async function valueOf(received: Received): Promise<unknown> {
-    const bytes = await bytesOf(received);
+/** The value of a body. Throws Error if the body is not of the type that it is said to have. */
+function read(received: Received, bytes: Uint8Array<ArrayBuffer>): unknown {
     const type = typeOf(received);
     if (type === CBOR) return decode(bytes);
     if (bytes.length === 0) return undefined;
@@ -224,13 +224,25 @@ async function valueOf(received: Received): Promise<unknown> {
     return type === JSON_TYPE || type === "application/problem+json" ? JSON.parse(text) : text;
 }
 
+async function valueOf(received: Received): Promise<unknown> {
+    const bytes = await bytesOf(received);
+    try {
+        return read(received, bytes);
+    } catch (error) {
+        throw new Disconnected(`the answer cannot be read: ${(error as Error).message}`, { cause: error });
+    }
+}
+
 async function problemOf(received: Received): Promise<ProblemBody> {
-    const value = await valueOf(received);
-    if (typeof value === "object") return value as ProblemBody;
-    return {
-        type: "",
-        title: `status ${received.status}`,
-        status: received.status,
-        detail: `found the status ${received.status} without a problem, as another server or a proxy would send it`,
-    };
+    const { status } = received;
+    const bytes = await bytesOf(received);
+    let value: unknown;
+    try {
+        value = read(received, bytes);
+    } catch {
+        // told by its status
+    }
+    if (typeof value === "object" && value !== null && "detail" in value) return { type: "", status, ...value } as ProblemBody;
+    const detail = `found the status ${status} without a problem, as another server or a proxy would send it`;
+    return { type: "", title: `status ${status}`, status, detail };
 }

@@ -104,7 +104,7 @@ class Sender:
                 # Took longer than --request-timeout, or the service ends: worth one more attempt.
                 cancelled += failure.type == "/problems/cancelled"
                 last = last or cancelled > 1
-                wait += float(received.headers.get("retry-after", 0))
+                wait += _seconds(received.headers.get("retry-after", ""))
             except Disconnected as error:
                 failure = error
                 if not isinstance(error, Refused):
@@ -148,8 +148,13 @@ def _json(body: Any) -> bytes | None:
         return None
 
 
-def _value(received: Received, deadline: float) -> Any:
-    body = received.read(deadline)
+def _seconds(retry_after: str) -> float:
+    """What a Retry-After of the daemon says. Others may say a date, or nothing: 0 then."""
+    return float(retry_after) if retry_after.isdecimal() else 0.0
+
+
+def _read(received: Received, body: Any) -> Any:
+    """The value of a body. Raises ValueError if the body is not of the type that it is said to have."""
     kind = received.headers.get("content-type", "").split(";")[0].strip()
     if not body:
         return None
@@ -159,10 +164,22 @@ def _value(received: Received, deadline: float) -> Any:
     return json.loads(text) if kind in (JSON, "application/problem+json") else text
 
 
+def _value(received: Received, deadline: float) -> Any:
+    body = received.read(deadline)
+    try:
+        return _read(received, body)
+    except ValueError as error:
+        raise Disconnected(f"the answer cannot be read: {error}") from error
+
+
 def _problem(received: Received, deadline: float) -> dict:
-    value = _value(received, deadline)
-    if isinstance(value, dict):
-        return value
     status = received.status
+    body = received.read(deadline)
+    try:
+        value = _read(received, body)
+    except ValueError:
+        value = None  # told by its status
+    if isinstance(value, dict) and "detail" in value:
+        return {"type": "", "status": status, **value}
     detail = f"found the status {status} without a problem, as another server or a proxy would send it"
     return {"type": "", "title": f"status {status}", "status": status, "detail": detail}
