@@ -94,6 +94,8 @@
     X(journal_size, gauge, "obbd_journal_size_bytes", 1, "Bytes of the journal's files.")    \
     X(journal_lag, gauge, "obbd_journal_lag_records", 1,                                     \
       "Records and pieces of snapshots that wait to be written.")                            \
+    X(journal_lag_ms, gauge, "obbd_journal_lag_seconds", 1e-3,                               \
+      "For how long the log of many daemons has held records that are not applied here.")    \
     X(journal_marks, counter, "obbd_journal_marks_total", 1,                                 \
       "Marks that were read of a log of many daemons, for reads that are fresh.")            \
     X(journal_awaiting, gauge, "obbd_journal_awaiting", 1,                                   \

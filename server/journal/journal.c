@@ -56,6 +56,11 @@ srv_journal_status srv_journal_state(struct srv_journal *j) { return j->calls->s
 
 size_t srv_journal_waiting(struct srv_journal *j) { return j->calls->waiting(j); }
 
+uint64_t srv_journal_lag_ms(struct srv_journal *j)
+{
+    return j->calls->lag_ms != NULL ? j->calls->lag_ms(j) : 0;
+}
+
 void srv_journal_count_failure(struct srv_journal *j)
 {
     atomic_fetch_add_explicit(&j->figures.failures, 1, memory_order_relaxed);

@@ -98,6 +98,10 @@ srv_journal_status srv_journal_state(struct srv_journal *journal);
 /* Returns how many entries wait or are being written. */
 size_t srv_journal_waiting(struct srv_journal *journal);
 
+/* Returns for how many milliseconds the log of many processes has held records that are not applied
+ * here, about; 0 if it holds none, or nobody else writes to the log. */
+uint64_t srv_journal_lag_ms(struct srv_journal *journal);
+
 /* Counts upkeep of the loop that failed, among the failures of the journal. */
 void srv_journal_count_failure(struct srv_journal *journal);
 

@@ -11,6 +11,7 @@ struct srv_journal_calls {
     void (*hurry)(struct srv_journal *journal);
     srv_journal_status (*state)(struct srv_journal *journal);
     size_t (*waiting)(struct srv_journal *journal);
+    uint64_t (*lag_ms)(struct srv_journal *journal); /* NULL: nobody else writes */
     wire_record_id (*newest)(struct srv_journal *journal, obb_str name);
     /* NULL: no scene sleeps. */
     bool (*asleep)(const struct srv_journal *journal, obb_str name, srv_asleep *out);

@@ -100,6 +100,8 @@ struct nats {
     struct aside *asides;     /* owned; until the library has called their callbacks last */
     bool is_due;              /* the log is to be asked for anew */
     uint64_t read;            /* the last message that was taken over */
+    uint64_t taken;           /* likewise by the loop */
+    uint64_t end, end_ms;     /* a place of the log that was its last one then */
     uint64_t read_all;        /* the last one of the log at the beginning; 0: nobody knows yet */
     bool knows_end, told_end;
 
@@ -211,6 +213,8 @@ static struct arrival *take(struct nats *s, bool wants_log)
         if (a->next == NULL)
             s->last_arrival = &s->first_arrival;
         s->arrived_bytes -= bytes_of(s, a);
+        if (a->kind == DELIVERED)
+            s->taken = a->tag;
         (void)pthread_cond_signal(&s->room);
     }
     (void)pthread_mutex_unlock(&s->lock);
@@ -670,6 +674,19 @@ static uint64_t end_of_log(struct nats *s)
     return last;
 }
 
+static uint64_t now_ms(void) { return (uint64_t)(srv_clock() * 1e3); }
+
+/* Notes where the log ends at this moment, if the loop has taken all that was known before. */
+static void note_end(struct nats *s, uint64_t last)
+{
+    (void)pthread_mutex_lock(&s->lock);
+    if (s->taken >= s->end) {
+        s->end = last;
+        s->end_ms = now_ms();
+    }
+    (void)pthread_mutex_unlock(&s->lock);
+}
+
 static bool is_due(struct nats *s)
 {
     (void)pthread_mutex_lock(&s->lock);
@@ -695,7 +712,7 @@ static void watch(struct nats *s)
         }
         const uint64_t last = end_of_log(s);
         if (last != 0)
-            wanted = last;
+            note_end(s, wanted = last);
     }
 }
 
@@ -1058,7 +1075,7 @@ static void rewind_log(struct srv_stream *stream, uint64_t seq)
     s->first_arrival = NULL;
     s->last_arrival = &s->first_arrival;
     s->arrived_bytes = 0;
-    s->read = seq - 1;
+    s->read = s->taken = seq - 1;
     end_reading(s);
     for (struct arrival *next; a != NULL; a = next) {
         next = a->next;
@@ -1067,6 +1084,15 @@ static void rewind_log(struct srv_stream *stream, uint64_t seq)
         free_arrival(s, a);
     }
     (void)pthread_mutex_unlock(&s->lock);
+}
+
+static uint64_t lag_ms(struct srv_stream *stream)
+{
+    struct nats *s = self(stream);
+    (void)pthread_mutex_lock(&s->lock);
+    const uint64_t lag = s->taken < s->end ? now_ms() - s->end_ms : 0;
+    (void)pthread_mutex_unlock(&s->lock);
+    return lag;
 }
 
 static bool begin(struct srv_stream *stream, const struct srv_stream_calls *calls)
@@ -1213,6 +1239,7 @@ bool srv_nats_open(const srv_nats_options *options, struct srv_stream **out, cha
                                     .unread = unread_aside,
                                     .resume = resume,
                                     .connected = connected,
+                                    .lag_ms = lag_ms,
                                     .close = close_stream};
     s->options = *options;
     if (!srv_nats_library_open(&s->n, error, error_size)) {

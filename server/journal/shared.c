@@ -176,6 +176,7 @@ struct shared {
     uint64_t gap_left; /* messages to be delivered until all is known about them */
     uint64_t hurry_ms; /* when what waits is given up; 0: never */
     size_t unjudged;   /* messages */
+    uint64_t busy_ms;  /* since when there are some */
     size_t lacking;    /* strands whose newest record lacks its parts */
     size_t inbox;      /* their bytes */
     size_t held;       /* those of strands that wait for a snapshot: they do not fill the inbox */
@@ -1658,7 +1659,8 @@ static void take_message(struct shared *j, obb_str name, uint64_t seq, obb_str b
     j->delivered = j->looks;
     if (is_new)
         j->journal.seen = seq;
-    j->unjudged++;
+    if (j->unjudged++ == 0)
+        j->busy_ms = now_ms(j);
     j->inbox += bytes.length;
     s->bytes += bytes.length;
     if (s->holds) {
@@ -1906,6 +1908,14 @@ static void hurry(struct srv_journal *journal)
 
 static size_t waiting(struct srv_journal *journal) { return self(journal)->waiting_count; }
 
+static uint64_t lag_ms(struct srv_journal *journal)
+{
+    const struct shared *j = self(journal);
+    const uint64_t unread_ms = j->options.stream->lag_ms(j->options.stream),
+                   unjudged_ms = j->unjudged > 0 ? now_ms(j) - j->busy_ms : 0;
+    return unread_ms > unjudged_ms ? unread_ms : unjudged_ms;
+}
+
 static wire_record_id newest(struct srv_journal *journal, obb_str name)
 {
     const struct srv_strand *s = *place_of(self(journal), name);
@@ -1982,6 +1992,7 @@ bool srv_shared_create(const srv_shared_options *options, struct srv_journal **o
                                                    .hurry = hurry,
                                                    .state = state,
                                                    .waiting = waiting,
+                                                   .lag_ms = lag_ms,
                                                    .newest = newest,
                                                    .asleep = asleep,
                                                    .next_asleep = next_asleep,

@@ -71,6 +71,9 @@ struct srv_stream {
     void (*unread)(struct srv_stream *stream, uint64_t tag);
     void (*resume)(struct srv_stream *stream); /* messages are wanted again */
     bool (*connected)(struct srv_stream *stream);
+    /* Returns for how many milliseconds the log has held messages that were not delivered, about; 0
+     * if it holds none. Asks nobody: without connection, it goes by what was known. */
+    uint64_t (*lag_ms)(struct srv_stream *stream);
     void (*close)(struct srv_stream *stream); /* frees the stream, too; no call comes any more */
 };
 

@@ -34,6 +34,7 @@ static void refresh_journal(struct srv_metrics *metrics, struct srv_journal *jou
     metrics->journal_wake_failures = figure(&figures->wake_failures);
     metrics->journal_marks = figure(&figures->marks);
     metrics->journal_lag = srv_journal_waiting(journal);
+    metrics->journal_lag_ms = srv_journal_lag_ms(journal);
     metrics->journal_broken = srv_journal_state(journal) != SRV_JOURNAL_OK;
 }
 

@@ -32,7 +32,8 @@ static struct {
     char purged[8];
     uint64_t purged_below, purge_tag, rewound;
     size_t purges, rewinds;
-    bool keeps_all; /* nothing may be removed */
+    bool keeps_all;  /* nothing may be removed */
+    uint64_t lag_ms; /* of what is not delivered */
 } the_log;
 
 static bool log_begin(struct srv_stream *stream, const struct srv_stream_calls *calls)
@@ -117,6 +118,12 @@ static bool log_connected(struct srv_stream *stream)
 {
     (void)stream;
     return !the_log.away;
+}
+
+static uint64_t log_lag_ms(struct srv_stream *stream)
+{
+    (void)stream;
+    return the_log.lag_ms;
 }
 
 static void log_close(struct srv_stream *stream)
@@ -309,6 +316,7 @@ static void setup(void)
                                          .rewind = log_rewind,
                                          .resume = log_resume,
                                          .connected = log_connected,
+                                         .lag_ms = log_lag_ms,
                                          .close = log_close};
     ck_assert(srv_loop_create(&loop));
     obb_budget_init(&budget, 0);
@@ -962,6 +970,24 @@ START_TEST(what_a_snapshot_holds_is_purged_later)
 }
 END_TEST
 
+START_TEST(the_lag_is_that_of_what_is_not_delivered_or_not_applied)
+{
+    const wire_record made = {.kind = WIRE_RECORD_MADE, .id = {8, 1}};
+    ck_assert_uint_eq(srv_journal_lag_ms(journal), 0);
+    the_log.lag_ms = 700;
+    ck_assert_uint_eq(srv_journal_lag_ms(journal), 700);
+    the_log.lag_ms = 5;
+    show_foreign("s", made);
+    for (int i = 0; srv_journal_lag_ms(journal) < 30; i++) {
+        ck_assert_int_lt(i, 1000);
+        srv_loop_step(loop, 10);
+    }
+    srv_shared_applied(journal, obb_str_of("s"));
+    srv_loop_step(loop, 10);
+    ck_assert_uint_eq(srv_journal_lag_ms(journal), 5);
+}
+END_TEST
+
 /* The servers may not remove anything. */
 START_TEST(a_log_that_keeps_all_is_not_purged)
 {
@@ -1157,6 +1183,7 @@ int main(void)
     tcase_add_test(tc, whoever_has_not_read_what_was_purged_loads_the_scene_again);
     tcase_add_test(tc, a_snapshot_that_is_refused_leaves_the_scene_as_it_was);
     tcase_add_test(tc, what_a_snapshot_holds_is_purged_later);
+    tcase_add_test(tc, the_lag_is_that_of_what_is_not_delivered_or_not_applied);
     tcase_add_test(tc, a_log_that_keeps_all_is_not_purged);
     tcase_add_test(tc, a_scene_that_ended_is_purged_once_its_end_is_forgotten);
     tcase_add_test(tc, a_mark_is_told_once_all_before_it_is_applied);

@@ -342,6 +342,12 @@ static void stream_resume(struct srv_stream *stream) { (void)stream; }
 
 static bool stream_connected(struct srv_stream *stream) { return !node_of(stream)->away; }
 
+static uint64_t stream_lag_ms(struct srv_stream *stream)
+{
+    (void)stream;
+    return 0;
+}
+
 static void stream_close(struct srv_stream *stream)
 {
     struct node *n = node_of(stream);
@@ -487,6 +493,7 @@ static void begin_node(struct node *n)
                                   .read = stream_read,
                                   .unread = stream_unread,
                                   .connected = stream_connected,
+                                  .lag_ms = stream_lag_ms,
                                   .close = stream_close},
                        .end = the_log.count};
     ck_assert_int_eq(obb_store_create(SCENES, 100000, NULL, &n->store), OBB_OK);
