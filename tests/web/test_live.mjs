@@ -8,13 +8,13 @@ import { ask, blur, CUBE, daemon, drawn, field, found, frontOf, makeScene, pixel
 
 const SMALL = { viewport: { width: 1000, height: 600 } };
 
-/** Presses a row like a hand, which takes a tenth of a second: until the page has shown two more states. Gives the name on the row. */
+/** Presses a row like a hand, for a tenth of a second at least, and until the page has shown two more states. Gives the name on the row. */
 async function press(page, row) {
     const { x, y, width, height } = await row.boundingBox();
     await page.mouse.move(x + width / 2, y + height / 2);
     await page.mouse.down();
     const name = await page.textContent("button:active .name, .item:active .name");
-    await shown(page, 2);
+    await Promise.all([shown(page, 2), new Promise((resolve) => setTimeout(resolve, 100))]);
     await page.mouse.up();
     return name;
 }

@@ -1,5 +1,5 @@
 // What happens in a scene: its numbers each second, and the pairs that began and ended, as the page hears of them.
-import { short } from "./box";
+import { type Box, short } from "./box";
 import { type Client, Problem } from "./client";
 import { grouped } from "./counts";
 import { byId, el } from "./dom";
@@ -72,6 +72,8 @@ class Rate {
 }
 
 export class Events {
+    /** These boxes were chosen, and are shown as they were. */
+    onChoose: (boxes: Box[]) => void = () => {};
     private readonly box = byId<HTMLInputElement>("events-box");
     private readonly sum = byId("events-sum");
     private readonly failure = byId("events-failure");
@@ -221,6 +223,7 @@ export class Events {
         const moment = store.ring.moment(seq);
         store.select(names.filter((name) => store.live.boxes.has(name) || store.shown.boxes.has(name)));
         if (moment) playback.go(moment.revision < store.revision ? { revision: moment.revision } : null);
+        requestAnimationFrame(() => this.onChoose(store.chosen)); // as they are shown by then
     }
 }
 

@@ -134,6 +134,20 @@ export class Eye {
         this.onMove();
     }
 
+    /** Goes that way, and looks the same way as before. */
+    shift(way: Vector3): void {
+        this.camera.position.add(way);
+        this.target.add(way);
+        this.orbit.update();
+        this.onMove();
+    }
+
+    /** Is the point in the picture? */
+    sees(at: Vector3): boolean {
+        const { x, y, z } = at.clone().project(this.camera);
+        return Math.abs(x) <= 1 && Math.abs(y) <= 1 && z <= 1;
+    }
+
     /** All within the bounds, from where the eye is now. */
     frame(bounds: Bounds): void {
         this.moved = true;

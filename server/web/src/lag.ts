@@ -1,4 +1,5 @@
 // What a shooter saw and what was there: the boxes of an entity as they were a delay ago, and as they are, one ray, and both verdicts.
+import type { Vector3 } from "three";
 import { OWN } from "./asking";
 import { type Box, numbers, type Numbers, point, type Pose, short, tidy } from "./box";
 import { type Client, Problem } from "./client";
@@ -37,6 +38,8 @@ export class Lag {
     onShow: (marks: Mark[], hits: Set<string>) => void = () => {};
     /** Where boxes were, which are shown there; and null: where they are. */
     onThen: (poses: Map<string, Pose> | null) => void = () => {};
+    /** A target was named, and a shot at it judged: where it was then, and where the shot came from. */
+    onAim: (target: Vector3, from: Vector3) => void = () => {};
     private readonly who = byId<HTMLInputElement>("lag-who");
     private readonly known = byId("lag-known");
     private readonly delay = byId<HTMLInputElement>("lag-delay");
@@ -52,6 +55,7 @@ export class Lag {
     private clicked = 0;
     private placed = false; // somebody has said where the shot comes from
     private placing = false; // a place is to be found
+    private named = false; // a target, of which nothing was shown yet
     private placedAt = -1; // at which revision one was looked for last
     private timer = 0;
     /** The axis that is up. */
@@ -123,6 +127,7 @@ export class Lag {
         const box = this.store.live.boxes.get(first);
         this.onThen(null);
         this.then = new Map();
+        this.named = true;
         this.placing = !this.placed;
         if (box && this.placing) {
             this.rows[0].write(this.placesAround(box.center)[0]);
@@ -291,5 +296,8 @@ export class Lag {
         }
         const [first] = hits;
         this.onShow(marks, new Set(first && names.includes(first.box) ? [first.box] : []));
+        const target = this.then.get(names[0]);
+        if (this.named && target) this.onAim(point(target.center), point(ray.origin));
+        this.named = false;
     }
 }

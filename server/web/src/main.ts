@@ -3,7 +3,7 @@ import { Address } from "./address";
 import { ahead, dropAhead } from "./ahead";
 import { axesOf, wordOf } from "./axes";
 import { Beside, inner } from "./beside";
-import { ALL_BITS, numbers, type PutBox, putOf } from "./box";
+import { ALL_BITS, numbers, point, type PutBox, putOf } from "./box";
 import { Client, Problem } from "./client";
 import { MODES } from "./colouring";
 import { boxCount } from "./counts";
@@ -45,7 +45,7 @@ const playback = new Playback(store, feed);
 const lag = new Lag(store, client);
 const shots = new Shots(store, client, playback);
 const settings = new Settings(store, client);
-new Events(store, client, playback);
+const events = new Events(store, client, playback);
 new Timeline(store, playback);
 new Inspector(store, edits);
 new Several(store, edits);
@@ -62,6 +62,7 @@ try {
     document.body.classList.add("no-view");
 }
 
+const ROOM = 3; // around the box that the start offers: with a part of a body all of it is seen
 const HANDLE_WORDS: Record<Handle, string> = { translate: "move", rotate: "turn", scale: "scale" };
 const shownBy = new Map<string, { marks: Mark[]; hits: Set<string> }>();
 function show(by: string, marks: Mark[], hits = new Set<string>()): void {
@@ -77,6 +78,9 @@ shots.onShow = (marks, hits) => show("shots", marks, hits);
 lag.onShow = (marks, hits) => show("lag", marks, hits);
 lag.up = () => view?.axes.up ?? "y";
 lag.onThen = (poses) => view?.showElsewhere(poses);
+lag.onAim = (target, from) => view?.reveal([target], [from]);
+shots.onChoose = (points) => view?.reveal(points);
+events.onChoose = (boxes) => view?.reveal(boxes.map(({ center }) => point(center)));
 
 if (view) {
     const shown = view;
@@ -376,7 +380,8 @@ for (const tab of document.querySelectorAll<HTMLElement>("[role=tab]")) {
         next.click();
     });
 }
-list.onActivate = startPanel.onSelect = () => view?.frame();
+list.onActivate = () => view?.frame();
+startPanel.onSelect = () => view?.frame(ROOM);
 
 // ---- Keys ------------------------------------------------------------------------------------------
 

@@ -1,4 +1,5 @@
 // A question that somebody asked the scene and the daemon kept, with its answer: in words, and as it is drawn.
+import type { Vector3 } from "three";
 import { type Box, numbers, type Numbers, point, short } from "./box";
 import type { Mark, Tint } from "./marks";
 
@@ -136,4 +137,16 @@ export function marksOf(shot: Shot, tint: Tint, dimensions: number, reach: numbe
     for (const { box, motion } of query.sweeps ?? []) shape(box, motion);
     for (const { point: at } of foundOf(shot)) if (at) marks.push({ kind: "point", tint: "hit", at });
     return marks;
+}
+
+/** What such marks are about: where each begins, and what was hit, or where they end if nothing was. */
+export function placesOf(marks: Mark[]): Vector3[] {
+    const hit = marks.some(({ tint }) => tint === "hit");
+    const places = marks.flatMap((mark): Numbers[] => {
+        if (mark.kind === "point") return [mark.at];
+        if (mark.kind === "sphere") return [mark.center];
+        if (mark.kind === "box") return [mark.box.center];
+        return hit ? [mark.from] : [mark.from, mark.to];
+    });
+    return places.map(point);
 }

@@ -1,4 +1,5 @@
 // The questions that others ask the scene, as they come: listed, drawn, asked again, and why a box was hit or not.
+import type { Vector3 } from "three";
 import { ask, OWN, Unasked } from "./asking";
 import { type Box, point, short } from "./box";
 import { type Client, messages, Problem } from "./client";
@@ -11,7 +12,7 @@ import type { Mark } from "./marks";
 import { scenePath } from "./paths";
 import type { Playback } from "./playback";
 import { Rows } from "./rows";
-import { explained, type Explanation, foundOf, hasHit, marksOf, names, raysOf, type Shot } from "./shot";
+import { explained, type Explanation, foundOf, hasHit, marksOf, names, placesOf, raysOf, type Shot } from "./shot";
 import type { Store } from "./store";
 
 const KEPT = 500; // in the page
@@ -29,6 +30,8 @@ interface Explained {
 
 export class Shots {
     onShow: (marks: Mark[], hits: Set<string>) => void = () => {};
+    /** A question was chosen, which was about these points. */
+    onChoose: (points: Vector3[]) => void = () => {};
     private readonly off = byId("shots-off");
     private readonly on = byId("shots-on");
     private readonly tag = byId<HTMLInputElement>("shots-tag");
@@ -199,6 +202,7 @@ export class Shots {
             else if (shot.at.revision >= this.playback.range.low.revision) this.playback.go({ revision: shot.at.revision });
             this.why.show("Why", []);
             this.question.ask();
+            this.onChoose(placesOf(marksOf(shot, "ask", this.store.dimensions, FAR, this.boxOf)));
         }
         this.show();
     }

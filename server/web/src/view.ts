@@ -1,6 +1,7 @@
 // The picture: puts boxes, ground, outlines, marks and handles before the eye, and says what is clicked, dragged and hovered.
 // Draws only when something has changed.
-import { LinearSRGBColorSpace, Plane, type Ray, Scene, Vector3, WebGLRenderer } from "three";
+import { Box3, LinearSRGBColorSpace, Plane, type Ray, Scene, Vector3, WebGLRenderer } from "three";
+import { Along } from "./along";
 import type { Axes } from "./axes";
 import { type Box, matrixOf, point, type Pose } from "./box";
 import type { Client } from "./client";
@@ -10,7 +11,7 @@ import { el } from "./dom";
 import { Eye, type Side } from "./eye";
 import { Ground } from "./ground";
 import { type Handle, Handles } from "./handles";
-import { boundsOf, Instances } from "./instances";
+import { type Bounds, boundsOf, Instances } from "./instances";
 import { type Mark, Marks } from "./marks";
 import { Outlines } from "./outlines";
 import { type Palette, readPalette } from "./palette";
@@ -21,6 +22,8 @@ import { Trails } from "./trails";
 /** As Snapshot.contact. */
 export type Least = 0 | 1 | 2;
 
+const LEAST_FRAMED = 1e-3; // of the scene's size
+const LEAST_REVEALED = 0.05;
 const GRIP_PX = { mouse: 9, finger: 22 }; // around a point that is dragged
 
 /** Pixels of the picture a pixel of the page. */
@@ -56,6 +59,7 @@ export class View {
     private readonly hovered = new Outlines();
     private readonly marks = new Marks();
     private readonly trails: Trails;
+    private readonly along: Along;
     readonly colouring: Colouring;
     private readonly handles: Handles;
     private readonly compass: Compass;
@@ -102,6 +106,7 @@ export class View {
         this.eye = new Eye(canvas);
         this.handles = new Handles(this.eye.camera, canvas);
         this.trails = new Trails(store);
+        this.along = new Along(store);
         this.scene.add(this.trails.group, this.boxes.group, this.ground.mesh, this.marks.group, this.selected.lines, this.hovered.lines, ...this.handles.objects);
 
         this.eye.onMove = () => {
@@ -180,6 +185,7 @@ export class View {
             this.framed = store.loaded;
             this.look("perspective");
         }
+        this.goAlong();
         this.colour();
         this.outline();
     }
@@ -199,7 +205,13 @@ export class View {
         }
         this.displace();
         this.recolour();
+        this.goAlong();
         this.outline();
+    }
+
+    private goAlong(): void {
+        const way = this.along.step(this.preview !== null);
+        if (way) this.eye.shift(way);
     }
 
     /** What is dragged stays with the handles, and what is shown elsewhere there. */
@@ -434,6 +446,7 @@ export class View {
     }
 
     look(side: Side, bounds = this.boxes.bounds): void {
+        this.along.end();
         this.eye.axes = this.flat ? { up: "y", hand: "right" } : this.chosenAxes;
         this.boxes.orient(this.eye.oriented(new Vector3(0, 1, 0)), this.eye.axes.hand === "left");
         this.eye.look(this.flat ? "front" : side, bounds);
@@ -453,6 +466,7 @@ export class View {
     }
 
     goTo(place: number[]): void {
+        this.along.end();
         this.eye.goTo(place);
     }
 
@@ -464,15 +478,33 @@ export class View {
         this.look("perspective", { middle, reach: new Vector3(...half) });
     }
 
-    /** All boxes, or those selected with some room around. */
-    frame(): void {
+    /** All boxes, or those selected with so many times the room around; with these the eye goes along when they move. */
+    frame(room = 1): void {
         const { chosen } = this.store;
+        this.along.end();
         if (chosen.length === 0) {
             this.eye.frame(this.boxes.bounds);
             return;
         }
         const { middle, reach } = boundsOf(chosen.map((box) => matrixOf(box).elements));
-        this.eye.frame({ middle, reach: new Vector3().setScalar(Math.max(reach.length(), this.boxes.bounds.reach.length() * 1e-3)) });
+        this.frameAbout({ middle, reach: reach.multiplyScalar(room) }, LEAST_FRAMED);
+        this.along.begin();
+    }
+
+    /** Brings points into sight if one of them is not; then others with them. What is outside of the scene need not be seen. */
+    reveal(points: Vector3[], others: Vector3[] = []): void {
+        const { middle, reach } = this.boxes.bounds;
+        const all = new Box3(middle.clone().sub(reach), middle.clone().add(reach));
+        const inside = (at: Vector3) => all.clampPoint(at, new Vector3());
+        if (points.map(inside).every((at) => this.eye.sees(at))) return;
+        const seen = new Box3().setFromPoints([...points, ...others].map(inside));
+        this.along.end();
+        this.frameAbout({ middle: seen.getCenter(new Vector3()), reach: seen.getSize(new Vector3()).divideScalar(2) }, LEAST_REVEALED);
+    }
+
+    /** From wherever one looks. `least`: how much of the scene is seen at least. */
+    private frameAbout({ middle, reach }: Bounds, least: number): void {
+        this.eye.frame({ middle, reach: new Vector3().setScalar(Math.max(reach.length(), this.boxes.bounds.reach.length() * least)) });
     }
 
     private resize(): void {
