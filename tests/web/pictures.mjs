@@ -1,6 +1,6 @@
 #!/usr/bin/env node
 // No test: the pictures of the page that its README and that of the project show, as build/web/pictures/*.png
-// (OBBD=build/obbd node tests/web/pictures.mjs), in 256 colours. They are kept in server/web/pictures.
+// (OBBD=build/obbd node tests/web/pictures.mjs [NAME...]), in 256 colours. They are kept in server/web/pictures.
 import { mkdirSync, writeFileSync } from "node:fs";
 import { openPage, startDaemon, until } from "./harness.mjs";
 import { blind, makeLive } from "./live.mjs";
@@ -12,6 +12,7 @@ mkdirSync(folder, { recursive: true });
 
 const WIDE = { viewport: { width: 1280, height: 760 } };
 const PHONE = { viewport: { width: 390, height: 844 }, isMobile: true, hasTouch: true, deviceScaleFactor: 2 };
+const wanted = process.argv.slice(2); // all, if none is named
 const moving = await startDaemon(0, ["--demo"]);
 const still = await startDaemon(0, ["--demo=still"]);
 
@@ -32,6 +33,7 @@ async function inFewColours(png) {
 
 /** A picture of the page after `act`, which may give what must hold before and behind it. */
 async function picture(name, daemon, options, act, scene = "demo") {
+    if (wanted.length > 0 && !wanted.includes(name)) return;
     const { page, close } = await openPage(browser, daemon.url, options);
     await page.goto(`${daemon.url}/#${scene}`);
     await page.waitForSelector("#status[data-state=live]");

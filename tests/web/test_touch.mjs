@@ -57,6 +57,18 @@ test("one finger turns the view, two zoom and shift it, a tap selects and a tap 
     await close();
 });
 
+test("buttons are as large as a finger needs them", async () => {
+    const scene = await makeScene(THREE);
+    const { page, close } = await show(scene, PHONE);
+    const buttons = await page.locator(":is(.tools, .play, .tabs) button:visible").all();
+    assert.ok(buttons.length >= 15, String(buttons.length));
+    for (const button of buttons) {
+        const { x, width, height } = await button.boundingBox();
+        assert.ok(width >= 32 && height >= 40 && x >= 0 && x + width <= 390, `${await button.getAttribute("title")}: ${width} x ${height} at ${x}`);
+    }
+    await close();
+});
+
 test("fingers drag handles, draw a rectangle around boxes, and cast a ray", async () => {
     const scene = await makeScene(THREE);
     const { page, close } = await show(scene, PHONE);
