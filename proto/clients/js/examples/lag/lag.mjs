@@ -74,6 +74,7 @@ function drawView(canvas, targets, shot) {
     pen.stroke();
     pen.fillStyle = colour("--accent");
     pen.fillRect(screen(SHOOTER[0], 0)[0] - 6, HEIGHT - 22, 12, 12);
+    write("shooter", screen(SHOOTER[0], 0)[0] + 14, HEIGHT - 12);
     if (shot !== undefined) {
         const far = 1.2; // a little beyond the path
         pen.strokeStyle = colour("--accent");
@@ -100,7 +101,7 @@ let match;
 let began = 0;
 let last; // the last shot that was judged
 let ticking;
-const now = () => performance.now() - began;
+const now = () => Math.round(10 * (performance.now() - began)) / 10; // as requests can be read
 
 async function tick() {
     while (match.time <= now()) {

@@ -29,7 +29,7 @@ function draw({ players }) {
         const [left, top] = screen(x - 0.3, z - 0.3);
         pen.fillStyle = colour(who === name ? "--me" : "--them");
         pen.fillRect(left, top, 0.6 * SCALE, 0.6 * SCALE);
-        pen.fillText(who, left, top - 4);
+        pen.fillText(who, Math.min(left, canvas.width - pen.measureText(who).width), top - 4);
     }
 }
 
