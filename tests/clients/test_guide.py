@@ -7,6 +7,7 @@ import random
 import re
 import sys
 import time
+import urllib.error
 import urllib.request
 import xml.etree.ElementTree as xml
 
@@ -190,7 +191,7 @@ def what_an_engine_writes_is_what_is_sent_but_for_the_order():
 @test
 def a_quarter_turn_about_up_brings_forward_to_where_the_table_says():
     with Daemon() as daemon:
-        for name, _, right, up, forward, *_, sent, becomes in engines():
+        for name, hand, right, up, forward, *_, sent, becomes in engines():
             turned = [[round(c) for c in axis] for axis in axes_of(daemon, {"rotation": json.loads(sent.strip("`"))})]
             image = [sum(direction(forward)[i] * turned[i][k] for i in range(3)) for k in range(3)]
             assert image == direction(becomes), f"{name}: {image}"
@@ -198,7 +199,9 @@ def a_quarter_turn_about_up_brings_forward_to_where_the_table_says():
             by_degrees = axes_of(daemon, {"axis_angle": {"axis": direction(up), "degrees": 90}})
             assert [[round(c) for c in axis] for axis in by_degrees] == turned, name
             sideways = direction(right)
-            assert image in (sideways, [-c for c in sideways]), name
+            assert image == (sideways if hand == "left" else [-c for c in sideways]), "to the right in Unity, to the left in Godot"
+        refused = error_of(lambda: axes_of(daemon, {"euler": [0, 90, 0]}))
+        assert (refused["status"], refused["pointer"]) == (422, "/euler"), "Euler angles are not taken"
 
 
 @test
@@ -230,6 +233,15 @@ def ask(daemon, method, path, body=None):
     headers = {} if body is None else {"Content-Type": "application/json"}
     with urllib.request.urlopen(urllib.request.Request(daemon.url + path, data=data, method=method, headers=headers)) as answer:
         return json.load(answer)
+
+
+def error_of(asking):
+    """The problem with which a request was refused."""
+    try:
+        asking()
+    except urllib.error.HTTPError as error:
+        return json.load(error)
+    raise AssertionError("the request was answered")
 
 
 def axes_of(daemon, turn, scene="turns", dimensions=3):
