@@ -809,6 +809,154 @@ START_TEST(a_replay_keeps_the_pace)
 }
 END_TEST
 
+/* ---- Every kind of edit, and a flipped digit ------------------------------------------------- */
+
+/* Returns the place of a random digit of a commit line that counts: its flip makes another number,
+ * and it is not one of a rotation, whose length does not count. */
+static size_t digit_that_counts(test_rng *rng, const char *line)
+{
+    const size_t end = (size_t)(strstr(line, ",\"revision\":") - line);
+    for (;;) {
+        const size_t at = test_below(rng, end);
+        if (strchr("0123456789", line[at]) == NULL)
+            continue;
+        size_t begin = at, open = at;
+        while (strchr("+-.e0123456789", line[begin - 1]) != NULL)
+            begin--;
+        while (open > 0 && strchr("[]", line[open]) == NULL)
+            open--;
+        static const char rotation[] = "\"rotation\":";
+        const size_t length = sizeof rotation - 1;
+        if (open > length && strncmp(line + open - length, rotation, length) == 0)
+            continue;
+        char *other = strdup(line);
+        other[at] = (char)('0' + (other[at] - '0' + 1) % 10);
+        const bool counts = strtod(line + begin, NULL) != strtod(other + begin, NULL);
+        free(other);
+        if (counts)
+            return at;
+    }
+}
+
+/* Flips a digit of a line of the log. --verify must name its revision and its line. */
+static void flip_in(test_rng *rng, json_t *log, size_t index)
+{
+    json_t *line = json_array_get(log, index);
+    char *raw = strdup(raw_of(line)), *flipped = strdup(raw), out[600], err[512];
+    const size_t at = digit_that_counts(rng, raw);
+    flipped[at] = (char)('0' + (flipped[at] - '0' + 1) % 10);
+    json_object_set_new(line, "raw", json_string(flipped));
+    char *path = file_of(log);
+    ck_assert_int_eq(
+        daemon_run((const char *const[]){"--verify", path, NULL}, out, sizeof out, err, sizeof err),
+        1);
+    const char *named = test_text("obbd: %s: revision %ld differs (line %zu): ", path,
+                                  revision_of(line), index + 1);
+    ck_assert_msg(strncmp(out, named, strlen(named)) == 0, "%s: %s", flipped, out);
+    json_object_set_new(line, "raw", json_string(raw));
+    forget_file(path);
+    free(flipped);
+    free(raw);
+}
+
+START_TEST(every_kind_of_edit_is_verified_and_a_flipped_digit_of_each_is_named)
+{
+#define COMMIT "/v1/scenes/s/commit"
+#define TURNED "\"rotation\":[0,0.6,0,0.8]"
+    static const struct {
+        const char *method, *path, *body;
+        long status;
+        const char *says; /* what its line must hold */
+    } rows[] = {
+        {"POST", COMMIT,
+         "{\"time\":1000,\"put\":{\"a\":" BOX(
+             1) ",\"b\":{\"center\":[2.5,0,1],\"half_extents\":"
+                "[1,2,3]," TURNED ",\"group\":-4,\"entity\":\"e\",\"data\":{\"hp\":12}}}}",
+         200, "\"put\":{\"a\":"},
+        {"POST", COMMIT, "{\"time\":1010,\"pose\":{\"a\":{\"center\":[3,1,4]," TURNED "}}}", 200,
+         "\"pose\":{\"a\":"},
+        {"POST", COMMIT,
+         "{\"time\":1020,\"pose\":{\"b\":{\"center\":[7,0.125,1],\"teleport\":true}}}", 200,
+         "\"teleport\":true"},
+        {"POST", COMMIT, "{\"pose\":{\"names\":[\"b\",\"a\"],\"centers\":[1,2,3,4,5,6]}}", 200,
+         "\"b\":{\"center\":[1,2,3]"},
+        {"POST", COMMIT,
+         "{\"time\":1030,\"frames\":{\"cart\":{\"center\":[10,0,0]," TURNED
+         "}},\"put\":{\"rider\":{"
+         "\"frame\":\"cart\",\"center\":[0,1,0.5],\"half_extents\":[1,1,1]}}}",
+         200, "\"frame\":\"cart\""},
+        {"POST", COMMIT, "{\"time\":1040,\"frames\":{\"cart\":{\"center\":[12,3,0]}}}", 200,
+         "\"frames\":{\"cart\":"},
+        {"POST", COMMIT,
+         "{\"time\":1050,\"frames\":{\"cart\":{\"center\":[90,0,0],\"teleport\":true}}}", 200,
+         "\"frames\":{\"cart\":"},
+        {"POST", COMMIT, "{\"time\":1060,\"pose\":{\"rider\":{\"center\":[0,2,0]}}}", 200,
+         "\"pose\":{\"rider\":"},
+        {"PATCH", "/v1/scenes/s/boxes/rider", "{\"frame\":null}", 200, "\"put\":{\"rider\":"},
+        {"PATCH", "/v1/scenes/s/boxes/rider", "{\"frame\":\"cart\"}", 200, "\"frame\":\"cart\""},
+        {"POST", COMMIT,
+         "{\"time\":1070,\"transform\":{\"a\":{\"rotate\":{\"axis\":[0,0,1],\"degrees\":30},"
+         "\"translate\":[0.1,0,0]}}}",
+         200, "\"pose\":{\"a\":"},
+        {"POST", "/v1/scenes/s/boxes/b/transform", "{\"scale\":[2,1,1],\"space\":\"local\"}", 200,
+         "\"put\":{\"b\":"},
+        /* the box b goes on as the box c: a remove and a put at the same place */
+        {"POST", COMMIT,
+         "{\"time\":1080,\"remove\":[\"b\"],\"put\":{\"c\":{\"center\":[2,2,3],\"half_extents\":[2,"
+         "2,3]," TURNED ",\"group\":-4,\"entity\":\"e\",\"data\":{\"hp\":12}}}}",
+         200, "\"remove\":[\"b\"]"},
+        {"PUT", "/v1/scenes/s/boxes/d", "{\"center\":[5,5,5],\"half_extents\":[1,1,1],\"ttl\":25}",
+         201, "\"ttl\":25"},
+        {"PATCH", "/v1/scenes/s/boxes/c", "{\"category\":6}", 200, "\"category\":6"},
+        {"POST", "/v1/scenes/s/boxes/a/merge", "{\"with\":[\"c\"]}", 200, "\"put\":{\"a\":"},
+        {"POST", COMMIT, "{\"time\":1200}", 200, "{\"time\":1200,\"revision\":"}, /* d expires */
+        {"DELETE", "/v1/scenes/s/boxes/c", NULL, 204, "\"remove\":[\"c\"]"},
+        {"POST", COMMIT, "{\"time\":1210,\"remove_frames\":[\"cart\"]}", 200,
+         "\"remove_frames\":[\"cart\"]"},
+        {"PUT", "/v1/scenes/s", "{\"history\":{\"span\":700}}", 200, "\"settings\":"},
+        {"POST", COMMIT, "{\"time\":5,\"restart\":true,\"put\":{\"z\":" BOX(2) "}}", 200,
+         "\"restart\":true"},
+        {"POST", COMMIT, "{\"time\":15,\"pose\":{\"z\":{\"center\":[8,0,0]}}}", 200,
+         "\"pose\":{\"z\":"},
+    };
+    enum { ROWS = sizeof rows / sizeof rows[0] };
+    (void)ask("PUT", "/v1/scenes/s", "{\"history\":{\"span\":60000,\"commits\":1000}}", 201);
+    struct tail *t = tail_open("/v1/scenes/s/log?follow=true");
+    json_t *log = json_array();
+    json_array_append_new(log, tail_next(t, SOON));
+    ck_assert_uint_eq(state_lines(log), 0);
+    for (size_t i = 0; i < ROWS; i++) {
+        (void)ask(rows[i].method, rows[i].path, rows[i].body, rows[i].status);
+        json_t *line = tail_next(t, SOON);
+        ck_assert_msg(line != NULL && strstr(raw_of(line), rows[i].says) != NULL, "row %zu: %s", i,
+                      raw_of(line));
+        json_array_append_new(log, line);
+    }
+    static const char *const ndjson[] = {"Content-Type: application/x-ndjson", NULL};
+    http_send(
+        client, "POST", "/v1/scenes/s/import", ndjson,
+        "{\"format\":\"obbd-scene\",\"version\":2,\"dimensions\":3,\"history\":{\"span\":700,"
+        "\"commits\":64},\"time\":20}\n{\"name\":\"z\",\"center\":[8,4,0.25],\"half_extents\":"
+        "[1,1,1]}\n",
+        &answer);
+    ck_assert_msg(answer.status == 200, "%s", answer.body);
+    json_array_append_new(log, tail_next(t, SOON));
+    ck_assert_ptr_nonnull(strstr(raw_of(json_array_get(log, ROWS + 1)), "[8,4,0.25]"));
+    tail_close(t);
+    verify(log);
+    test_rng rng = {.s = 20261127};
+    enum { FLIPS = 3 };
+    for (size_t i = 1; i < json_array_size(log); i++)
+        for (int k = 0; k < FLIPS; k++)
+            flip_in(&rng, log, i);
+    verify(log); /* all digits are back */
+    printf("verify: %d edits, %d digits of each flipped and named\n", ROWS + 1, FLIPS);
+    json_decref(log);
+#undef TURNED
+#undef COMMIT
+}
+END_TEST
+
 /* Large enough for the pool: scenes are locked while such a commit is prepared, and lines are
  * written piece by piece. */
 START_TEST(large_commits_are_told_in_pieces)
@@ -862,6 +1010,7 @@ int main(void)
     tcase_add_test(tc, options_of_logs_are_checked);
     tcase_add_test(tc, a_replay_serves_what_was_recorded);
     tcase_add_test(tc, a_replay_keeps_the_pace);
+    tcase_add_test(tc, every_kind_of_edit_is_verified_and_a_flipped_digit_of_each_is_named);
     tcase_add_test(tc, large_commits_are_told_in_pieces);
     suite_add_tcase(suite, tc);
     TCase *end = tcase_create("end");
