@@ -142,6 +142,33 @@ START_TEST(rays_in_columns_have_their_own_times)
 }
 END_TEST
 
+/* In 2-D a point of the columns has two numbers. */
+START_TEST(a_row_that_found_nothing_is_box_0_and_zeros)
+{
+    static const char box[] = "{\"center\":[0,0],\"half_extents\":[1,1]}";
+    expect(client, "PUT", "/v1/scenes/p", "{\"dimensions\":2}", 201, NULL);
+    expect(client, "PUT", "/v1/scenes/p/boxes/a", "{\"center\":[9,0],\"half_extents\":[1,1]}", 201,
+           "{\"id\":1}");
+    expect(
+        client, "POST", "/v1/scenes/p/query/ray",
+        "{\"columns\":true,\"rays\":{\"origins\":[0,5,0,0],\"directions\":[1,0,1,0]}}", 200,
+        "{\"results\":null,\"columns\":{\"boxes\":[0,1],\"distances\":[0,8],\"points\":[0,0,8,0],"
+        "\"normals\":[0,0,-1,0]}}");
+    expect(client, "POST", "/v1/scenes/p/query/sweep",
+           test_text("{\"columns\":true,\"sweeps\":[{\"box\":\"nobody\",\"motion\":[9,0]},"
+                     "{\"box\":%s,\"motion\":[0,9]},{\"box\":%s,\"motion\":[14,0]}]}",
+                     box, box),
+           200,
+           "{\"results\":null,\"columns\":{\"boxes\":[0,0,1],\"fractions\":[0,0,0.5],"
+           "\"normals\":[0,0,0,0,-1,0]}}");
+    expect(
+        client, "POST", "/v1/scenes/p/query/nearest",
+        "{\"columns\":true,\"points\":[0,0,5,0],\"max_distance\":4}", 200,
+        "{\"results\":null,\"columns\":{\"boxes\":[0,1],\"distances\":[0,3],\"points\":[0,0,8,0],"
+        "\"normals\":null}}");
+}
+END_TEST
+
 START_TEST(a_box_is_put_read_patched_moved_and_deleted)
 {
     expect(client, "PUT", "/v1/scenes/s/boxes/crate",
@@ -794,6 +821,7 @@ int main(void)
     tcase_add_test(tc, a_scene_is_made_changed_listed_and_deleted);
     tcase_add_test(tc, boxes_are_put_in_columns);
     tcase_add_test(tc, rays_in_columns_have_their_own_times);
+    tcase_add_test(tc, a_row_that_found_nothing_is_box_0_and_zeros);
     tcase_add_test(tc, a_box_is_put_read_patched_moved_and_deleted);
     tcase_add_test(tc, doubles_read_back_to_the_same_bits);
     tcase_add_test(tc, a_box_slides_over_the_floor_on_which_it_stands);

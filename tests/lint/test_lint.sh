@@ -1,7 +1,7 @@
 #!/bin/sh
-# test_lint.sh - tests layers.sh and circles.sh: builds a small tree in a temporary folder, plants
-# one fault at a time, and expects the check to fail with its message; the tree without a fault must
-# pass. Prints how many expectations it looked at.
+# test_lint.sh - tests layers.sh, circles.sh and contract.sh: builds a small tree in a temporary
+# folder, plants one fault at a time, and expects the check to fail with its message; the tree without
+# a fault must pass. Prints how many expectations it looked at.
 set -u
 lint=$(cd "$(dirname "$0")" && pwd)
 work=$(mktemp -d)
@@ -147,5 +147,42 @@ compile
 put core/base/new.c 'int obb_new(void);'
 expect "a source without an object" fails "no object $work/objects/core/base/new.o" "$lint/circles.sh" "$work/tree" "$work/objects"
 
-echo "check-lint: looked at $looked verdicts of two checks, $bad wrong"
+# The page of the contract, and a program with three tests, of which two are in its suite.
+promises() { # ROW...
+    rm -rf "$work/tree"
+    put tests/e2e/test_moon.c 'START_TEST(it_rises)' 'END_TEST' 'START_TEST(it_sets)' 'END_TEST' \
+        'START_TEST(it_waits)' 'END_TEST' '/* it_waits is named in a comment */' \
+        'int main(void) {' '    tcase_add_test(' '        tc, it_rises);' \
+        '    tcase_add_loop_test(tc, it_sets, 0, 3);' '}'
+    put tests/CONTRACT.md '# A page' '' '| what the contract says | test |' '|---|---|' "$@"
+}
+
+contract() { # WHAT verdict TEXT
+    expect "$1" "$2" "$3" "$lint/contract.sh" "$work/tree"
+}
+
+row() { # SENTENCE PROGRAM TEST: a row of the page
+    # shellcheck disable=SC2016 # the page has names in backquotes
+    printf '| %s | `%s` `%s` |' "$1" "$2" "$3"
+}
+
+promises "$(row 'it rises' e2e/test_moon it_rises)" "$(row 'it sets' e2e/test_moon it_sets)"
+contract "promises with their tests" passes 'looked at 2 promises, 0 without'
+promises "$(row 'it rises' e2e/test_moon it_rises)" "$(row 'it shines' e2e/test_moon it_shines)"
+contract "a test that is not there" fails 'tests/e2e/test_moon.c has no test it_shines'
+contract "a test that is not there, and nothing else" fails 'looked at 2 promises, 1 without'
+promises "$(row 'it rises' e2e/test_moon it_rise)"
+contract "the beginning of a name" fails 'has no test it_rise'
+promises "$(row 'it rises' e2e/test_sun it_rises)"
+contract "a program that is not there" fails 'tests/e2e/test_sun.c has no test it_rises'
+promises "$(row 'it waits' e2e/test_moon it_waits)"
+contract "a test outside its suite" fails 'does not add it_waits to its suite'
+promises "$(row 'it rises' e2e/test_moon it_rises)" '| it is round | none |'
+contract "a promise without a test" fails 'a row names no test'
+promises
+contract "a page without promises" fails 'looked at 0 promises'
+rm "$work/tree/tests/CONTRACT.md"
+contract "no page" fails 'looked at 0 promises'
+
+echo "check-lint: looked at $looked verdicts of three checks, $bad wrong"
 [ "$looked" -gt 0 ] && [ "$bad" -eq 0 ]

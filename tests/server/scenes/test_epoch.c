@@ -159,6 +159,19 @@ START_TEST(each_making_draws_another_number)
 }
 END_TEST
 
+/* Without --data a service that starts again begins its scenes anew. */
+START_TEST(a_service_that_starts_again_draws_another_number)
+{
+    char first[ROOM], second[ROOM];
+    make_scene(first);
+    service_stop();
+    service_start(NULL);
+    make_scene(second);
+    ck_assert_ptr_nonnull(strstr(heard, "\"revision\":1,"));
+    ck_assert_str_ne(first, second);
+}
+END_TEST
+
 static void expect_epoch_problem(void)
 {
     ck_assert_msg(strstr(heard, "\"type\":\"/problems/epoch\"") != NULL &&
@@ -442,6 +455,7 @@ int main(void)
     tcase_set_timeout(tc, test_patience(60));
     tcase_add_test(tc, every_answer_about_a_scene_carries_its_epoch);
     tcase_add_test(tc, each_making_draws_another_number);
+    tcase_add_test(tc, a_service_that_starts_again_draws_another_number);
     tcase_add_test(tc, a_request_goes_on_only_with_the_epoch_that_it_names);
     tcase_add_test(tc, the_problem_says_both_epochs);
     tcase_add_test(tc, a_malformed_epoch_is_no_epoch);
