@@ -16,7 +16,7 @@ from rfc8949 import BROKEN, random_value
 
 from c_driver import INSTALLED, Driver
 from daemon import Daemon, certificate, token_file
-from sums import add, run, test
+from sums import add, effort, run, test
 
 FOLDER = Path(tempfile.mkdtemp(prefix="obbd-clients-"))
 TOKEN = "a fresh token"
@@ -90,12 +90,12 @@ def random_values_come_back():
     rng = random.Random(20261123)
     nested = 0
     with Driver("echo:") as driver:
-        for _ in range(300):
+        for _ in range(effort(300)):
             value = random_value(rng)
             nested += isinstance(value, (list, dict))
             text = json.dumps(value, ensure_ascii=rng.random() < 0.5)
             assert same(json.loads(echoed(driver, text)[1]), value), text
-    assert nested > 50
+    assert nested > effort(50)
 
 
 def numbers_have_a_point_where_the_locale_has_a_comma():

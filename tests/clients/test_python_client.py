@@ -29,7 +29,7 @@ import obbd
 from daemon import Daemon, certificate, token_file
 from obbd import arrays
 from obbd.cbor import decode, encode
-from sums import run, test, until
+from sums import effort, run, test, until
 
 FOLDER = Path(tempfile.mkdtemp(prefix="obbd-clients-"))
 SOCKET = f"unix:{FOLDER}/socket"
@@ -105,11 +105,11 @@ def broken_cbor_is_refused_and_every_truncated_prefix():
 def random_values_come_back():
     rng = random.Random(20261123)
     nested = 0
-    for _ in range(3000):
+    for _ in range(effort(600)):
         value = random_value(rng)
         nested += isinstance(value, (list, dict))
         assert decode(written(value)) == value
-    assert nested > 300
+    assert nested > effort(60)
 
 
 @test

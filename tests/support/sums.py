@@ -35,6 +35,11 @@ def run():
     return 0 if picked and failures == 0 else 1
 
 
+def effort(cases):
+    """How many random cases to try: so many, times EFFORT of the environment."""
+    return cases * int(os.environ.get("EFFORT", "1"))
+
+
 def until(what, look):
     """Waits until what `look` gives is true, or says what it gave last."""
     end = time.monotonic() + TIMEOUT_S

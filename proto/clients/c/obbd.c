@@ -1810,6 +1810,10 @@ static obbd_error fail_unknown(obbd *o)
     return fail_with(o, OBBD_UNKNOWN, detail);
 }
 
+/* Is this no answer to the request? A redirect is none: the daemon sends none, and the address is
+ * the program's to change. */
+static bool refuses(int status) { return status >= 300 && status != 304; }
+
 /* Makes one attempt. Returns OBBD_FINE, OBBD_PROBLEM or OBBD_DISCONNECTED; *out_refused says that
  * nothing can have arrived. */
 static obbd_error attempt(obbd *o, const struct sending *s, const obbd_http *request,
@@ -1829,7 +1833,7 @@ static obbd_error attempt(obbd *o, const struct sending *s, const obbd_http *req
     in->status = head.status;
     bytes_string(&in->fields, head.fields);
     (void)bytes_ended(&in->fields);
-    if (s->stream != NULL && head.status < 400) {
+    if (s->stream != NULL && !refuses(head.status)) {
         *s->stream = exchange;
         return in->fields.failed ? fail_with(o, OBBD_NO_MEMORY, "no memory") : OBBD_FINE;
     }
@@ -1841,7 +1845,7 @@ static obbd_error attempt(obbd *o, const struct sending *s, const obbd_http *req
         return fail_with(o, OBBD_DISCONNECTED,
                          read == OBBD_LATE ? "no answer in time" : "the connection broke");
     const bool is_read = incoming_read(in);
-    if (head.status >= 400)
+    if (refuses(head.status))
         return fail_as_told(o, in);
     return is_read ? OBBD_FINE : fail_with(o, OBBD_DISCONNECTED, "the answer cannot be read");
 }

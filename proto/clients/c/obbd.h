@@ -511,7 +511,8 @@ typedef struct obbd_reply {
     obbd_value value; /* of JSON and CBOR */
 } obbd_reply;
 
-/* Sends any request of the contract. Returns NULL with obbd_why for a status of 400 or more.
+/* Sends any request of the contract. Returns NULL with obbd_why for a status other than
+ * 2xx and 304.
  *
  * body  JSON, or what call->type says; NULL for none
  * call  NULL for the defaults */

@@ -94,7 +94,7 @@ namespace Obbd
                 {
                     case ObbdStep.Done:
                     case ObbdStep.Streaming:
-                        if (Call.Status < 400 || Refused())
+                        if (!Refuses(Call.Status) || Refused())
                             return true;
                         break;
                     case ObbdStep.Refused:
@@ -123,6 +123,14 @@ namespace Obbd
         {
             cut |= sent;
             return Failed(failure, sent && changes && !again, 0);
+        }
+
+        /// <summary>
+        /// Is this no answer to the request? A redirect is none: the daemon sends none, and the address is the program's to change.
+        /// </summary>
+        internal static bool Refuses(int status)
+        {
+            return status >= 300 && status != 304;
         }
 
         /// <summary>The daemon answered with a problem.</summary>

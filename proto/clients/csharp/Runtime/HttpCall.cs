@@ -117,7 +117,7 @@ namespace Obbd
                 while (true)
                 {
                     bool more = Advance();
-                    bool streams = phase >= Phase.Body && request.Streams && Status < 400;
+                    bool streams = phase >= Phase.Body && request.Streams && !Exchange.Refuses(Status);
                     if (phase == Phase.Done)
                         return ObbdStep.Done;
                     if (streams && more)

@@ -139,7 +139,7 @@ export class Sender {
                 let failure: Disconnected | Problem;
                 try {
                     const received = await this.transport.send({ ...sent, signal: stop.signal });
-                    if (received.status < 400) return await read(received);
+                    if (!refuses(received.status)) return await read(received);
                     failure = new Problem(await problemOf(received), received.headers);
                 } catch (error) {
                     if (!(error instanceof Disconnected)) throw error;
@@ -209,6 +209,11 @@ async function bytesOf(received: Received): Promise<Uint8Array<ArrayBuffer>> {
     const parts: Uint8Array[] = [];
     for await (const part of received.body) parts.push(part);
     return parts.length === 1 ? (parts[0] as Uint8Array<ArrayBuffer>) : joined(parts);
+}
+
+/** Is this no answer to the request? A redirect is none: the daemon sends none, and the address is the program's to change. */
+function refuses(status: number): boolean {
+    return status >= 300 && status !== 304;
 }
 
 function typeOf(received: Received): string {

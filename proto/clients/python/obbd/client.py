@@ -39,7 +39,7 @@ class Client:
         """Any request of the contract.
 
         Bytes and strings are sent as they are and need a Content-Type; other bodies become JSON or
-        CBOR. A status of 400 or more raises a Problem.
+        CBOR. Raises a Problem for a status other than 2xx and 304.
 
         how       headers, media ("json" or "cbor"), timeout, retries, and again: may a change be sent
                   again if the connection broke behind it? GET and queries always may

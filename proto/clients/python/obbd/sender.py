@@ -91,7 +91,7 @@ class Sender:
             failure: Disconnected | Problem
             try:
                 received = self.pool.send(method, path, sent, parts, deadline)
-                if received.status < 400:
+                if not _refuses(received.status):
                     return read(received, deadline)
                 failure = Problem(_problem(received, deadline), received.headers)
                 if failure.status == 401 and self._asks and not refused_token:
@@ -146,6 +146,11 @@ def _json(body: Any) -> bytes | None:
         return json.dumps(body, allow_nan=False, default=plain).encode()
     except ValueError:
         return None
+
+
+def _refuses(status: int) -> bool:
+    """Is this no answer to the request? A redirect is none: the daemon sends none, and the address is the program's to change."""
+    return status >= 300 and status != 304
 
 
 def _seconds(retry_after: str) -> float:
