@@ -128,6 +128,7 @@ START_TEST(joins_of_all_scenes_have_each_pair_once_with_every_kernel_and_margin)
     static const size_t limits[] = {SIZE_MAX, SIZE_MAX, 0, 1, 1000};
     struct model_layers_counts counts = {0};
     size_t joins = 0, ranked = 0, with_ids = 0, asked = 0, doubts = 0;
+    size_t scenes = 0; /* of each, another limit comes first */
     for (boxes_kind kind = 0; kind < BOXES_KINDS; kind++)
         for (int dimensions = 2; dimensions <= 3; dimensions++)
             for (size_t s = 0; s < sizeof counts_of / sizeof counts_of[0]; s++)
@@ -141,10 +142,11 @@ START_TEST(joins_of_all_scenes_have_each_pair_once_with_every_kernel_and_margin)
                     struct model_layers_state *state = model_layers_state(&world, OBB_NEVER - 1);
                     /* Distances of many pairs take long. */
                     const size_t tried = counts_of[s] <= 100 ? 3 : 2;
+                    scenes++;
                     for (size_t m = 0; m < 4 * tried; m++, joins++) {
                         struct model_layers_join join = {.margin = margins[m / 4],
                                                          .list = (obb_join_list)(m % 4),
-                                                         .limit = limits[joins % 5],
+                                                         .limit = limits[(scenes + m) % 5],
                                                          .plain_pass = joins % 4 != 3,
                                                          .backwards = joins % 2 == 1,
                                                          .counts = &counts};
