@@ -6,7 +6,7 @@ COMMIT = $(shell git describe --always --dirty 2>/dev/null)
 BASE ?=
 YARDSTICK ?=
 ##: YARDSTICK=prog  bench-peers: also beside a program that searches all pairs of a file (tests/bench/core/yardstick.h)
-##: PART=ticks      bench-service: measure one part: ready, small, queries, ticks, bulk, beside, columns, questions, copies, rigs, events or memory; bench-cluster: touch or large
+##: PART=ticks      bench-service: measure one part: ready, small, queries, ticks, bulk, beside, columns, pairs, questions, copies, rigs, events or memory; bench-cluster: touch or large
 .PHONY: bench bench-peers bench-codecs bench-costs bench-service bench-journal bench-cluster codec-deps service-deps
 ##@ Measure
 
@@ -93,7 +93,7 @@ $(SERVICE)/node/ready: $(NODE_FILES)
 	@cp $^ $(@D)
 	@echo "npm $(@D)"
 	@cd $(@D) && npm ci --silent && touch ready
-$(B)/tests/bench/service/service: $(addprefix $(B)/tests/bench/service/,service.o columns.o copies.o followers.o load.o meter.o questions.o rigs.o scene.o servers.o) \
+$(B)/tests/bench/service/service: $(addprefix $(B)/tests/bench/service/,service.o columns.o copies.o followers.o load.o meter.o pairs.o questions.o rigs.o scene.o servers.o) \
  $(B)/libsupport.a $(B)/libobb.a
 	@echo "ld $@"
 	@$(CC) $(BUILD_LDFLAGS) -o $@ $^ $(call pkg_libs,$(TEST_LIBS) libcbor) -lm -pthread

@@ -3,12 +3,13 @@
  *
  * Usage: service FOLDER OBBD FIXED: a folder for its files, and two programs. Environment: QUICK=1
  * is shorter and uses fewer connections; PART=word runs only the parts whose name contains the word
- * (small, queries, ticks, bulk, beside, columns, questions, copies, rigs, memory, ready,
- * events). */
+ * (small, queries, ticks, bulk, beside, columns, pairs, questions, copies, rigs, memory,
+ * ready, events). */
 #include "tests/bench/service/columns.h"
 #include "tests/bench/service/copies.h"
 #include "tests/bench/service/followers.h"
 #include "tests/bench/service/load.h"
+#include "tests/bench/service/pairs.h"
 #include "tests/bench/service/questions.h"
 #include "tests/bench/service/rigs.h"
 #include "tests/bench/service/scene.h"
@@ -51,6 +52,7 @@ enum goal {
     COLUMN_PUT,
     COLUMN_POSES,
     COLUMN_RAYS,
+    PAIRS_CORE,
     EXPLAIN,
     WITH,
     COPY,
@@ -85,6 +87,7 @@ static struct {
     [COLUMN_POSES] = {"100,000 poses and all pairs in one commit, CPU against both alone", "x", 1.3,
                       1.1},
     [COLUMN_RAYS] = {"10,000 rays at 10,000 times, CPU against one time", "x", 3, 2},
+    [PAIRS_CORE] = {"all pairs of 100,000 by id in CBOR, CPU against core", "x", 1.15, 1.1},
     [EXPLAIN] = {"explain of one box, CPU against the query alone, worst of three kinds", "x", 2,
                  1.3},
     [WITH] = {"ray with 100 poses, CPU against a commit of them and the ray", "x", 1, 0.5},
@@ -590,6 +593,16 @@ static void columns(struct bench *bench)
     goals[COLUMN_RAYS].measured = figures.rays;
 }
 
+static void pairs(struct bench *bench)
+{
+    bench_server server;
+    bench_meter meter;
+    if (!start_meter(bench, &server, &meter))
+        return;
+    goals[PAIRS_CORE].measured = pairs_measure(&meter, rounds_of(bench));
+    stop_meter(bench, &server, &meter);
+}
+
 static void questions(struct bench *bench)
 {
     bench_server server;
@@ -793,6 +806,8 @@ int main(int argc, char **argv)
         ready(&bench);
     if (picked("columns"))
         columns(&bench);
+    if (picked("pairs"))
+        pairs(&bench);
     if (picked("questions"))
         questions(&bench);
     if (picked("copies"))
