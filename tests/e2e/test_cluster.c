@@ -815,6 +815,25 @@ START_TEST(a_scene_wakes_beside_purges)
 }
 END_TEST
 
+/* Nobody goes on from a log that is damaged: neither who reads it on, nor who begins. */
+START_TEST(a_damaged_record_of_the_log_is_found)
+{
+    char out[64], err[2048];
+    expect(nodes[0].client, "PUT", S, NULL, 201, NULL);
+    wait_for(1, S, 200);
+    nats_publish(cluster.servers, "obbd.commit.cw" /* s */, "flipped");
+    for (size_t i = 0; i < 2; i++) {
+        ck_assert_int_eq(daemon_end(&nodes[i].obbd), 1);
+        http_close(nodes[i].client);
+        nodes[i].runs = false;
+    }
+    const char *arguments[] = {"--journal", cluster.servers[0].url, "--journal-replicas", "1",
+                               NULL};
+    ck_assert_int_eq(daemon_run(arguments, out, sizeof out, err, sizeof err), 1);
+    ck_assert_ptr_nonnull(strstr(err, "a record of the log is damaged"));
+}
+END_TEST
+
 /* ---- Many writers, and ends ------------------------------------------------------------------ */
 
 enum { WRITERS = 6, COMMITS = 120, ALL = WRITERS * COMMITS };
@@ -904,6 +923,7 @@ int main(void)
     tcase_add_test(tc, whoever_waits_is_answered_when_the_node_ends);
     tcase_add_test(tc, a_revision_that_never_comes_is_refused_and_so_are_malformed_words);
     tcase_add_test(tc, without_the_servers_writes_are_refused_and_reads_go_on);
+    tcase_add_test(tc, a_damaged_record_of_the_log_is_found);
     tcase_add_test(tc, nothing_is_lost_when_nodes_and_servers_end);
     suite_add_tcase(suite, tc);
     TCase *sleep = tcase_create("sleep");

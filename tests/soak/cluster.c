@@ -468,6 +468,95 @@ START_TEST(two_nodes_on_one_scene_leave_no_gap_and_no_duplicate)
 }
 END_TEST
 
+/* ---- Purges ---------------------------------------------------------------------------------- */
+
+enum { BOXES = 2000, BEGINS_EVERY = 10 };
+
+#define LARGE "/v1/scenes/large"
+
+/* Moves all boxes at node 0, or makes them. What they hold makes long records. */
+static void move_all(size_t commit)
+{
+    struct http_answer answer = {0};
+    char *body = NULL;
+    size_t length = 0;
+    FILE *out = open_memstream(&body, &length);
+    ck_assert_ptr_nonnull(out);
+    for (int i = 0; i < BOXES; i++)
+        (void)fprintf(
+            out, "%s\"b%d\":{\"center\":[%d,%zu,0],\"half_extents\":[1,1,1],\"data\":\"%0150zu\"}",
+            i > 0 ? "," : "{\"put\":{", i, 3 * i, commit, commit);
+    (void)fprintf(out, "}}");
+    (void)fclose(out);
+    http_send(cluster.nodes[0].client, "POST", LARGE "/commit", NULL, body, &answer);
+    ck_assert_msg(answer.status == 200, "%ld %s", answer.status, answer.body);
+    http_answer_fini(&answer);
+    free(body);
+}
+
+/* Lets node 1 stand still most of the time, so that it lags. */
+static void *slow_down(void *context)
+{
+    test_rng rng = {.s = 20261127};
+    while (!atomic_load(&over)) {
+        ck_assert_int_eq(kill(cluster.nodes[1].obbd.pid, SIGSTOP), 0);
+        cluster_rest((long)test_below(&rng, STOPPED_MS));
+        ck_assert_int_eq(kill(cluster.nodes[1].obbd.pid, SIGCONT), 0);
+        cluster_rest((long)test_below(&rng, AFTER_EACH_MS));
+    }
+    return context;
+}
+
+/* One server, whose log is purged in any version. */
+START_TEST(purges_meet_slow_readers_and_those_who_begin)
+{
+    pthread_t slow;
+    struct http_answer answer = {0};
+    double loads = 0;
+    size_t commits = 0, begun = 0;
+    const double end = peer_seconds() + (double)peer_run_seconds(15, LONGEST) / 2;
+    atomic_store(&over, false);
+    cluster_init(&cluster, 1);
+    for (size_t i = 0; i < 2; i++)
+        cluster_start(&cluster, i);
+    move_all(commits++);
+    cluster_wait(&cluster, 1, LARGE, 200); /* it holds the scene from now on */
+    ck_assert_int_eq(pthread_create(&slow, NULL, slow_down, NULL), 0);
+    for (; peer_seconds() < end || begun < 3; commits++) {
+        move_all(commits);
+        if (commits % BEGINS_EVERY > 0)
+            continue;
+        cluster_start(&cluster, 2);
+        cluster_wait(&cluster, 2, LARGE, 200);
+        http_send(cluster.nodes[2].client, "GET", LARGE "/boxes/b7?fresh=true", NULL, NULL,
+                  &answer);
+        ck_assert_msg(answer.status == 200 &&
+                          strstr(answer.body, test_text("\"center\":[21,%zu,0]", commits)) != NULL,
+                      "%ld %s", answer.status, answer.body);
+        loads += cluster_metric(&cluster, 2, "obbd_journal_loads_total");
+        if (begun++ % 2 == 0)
+            cluster_kill(&cluster, 2);
+        else
+            cluster_stop(&cluster, 2);
+    }
+    atomic_store(&over, true);
+    ck_assert_int_eq(pthread_join(slow, NULL), 0);
+    cluster_start(&cluster, 2);
+    for (size_t i = 0; i < NODES + 1; i++)
+        cluster_wait_number(&cluster, i, "large", "revision", (int64_t)commits);
+    const double snapshots = cluster_metric(&cluster, 0, "obbd_journal_snapshots_total"),
+                 purges = cluster_metric(&cluster, 0, "obbd_journal_purges_total"),
+                 differed = cluster_metric(&cluster, 1, "obbd_journal_differed_total");
+    printf("%zu commits of %d boxes, %.0f snapshots, %.0f purges; a node began %zu times and "
+           "loaded %.0f snapshots; the slow one lagged %.0f times until something was purged\n",
+           commits, BOXES, snapshots, purges, begun, loads, differed);
+    ck_assert_uint_eq(cluster_different(&cluster, "large"), 0);
+    ck_assert(purges > 0 && loads > 0);
+    http_answer_fini(&answer);
+    cluster_fini(&cluster);
+}
+END_TEST
+
 /* The check finds what it is there for: random histories whose order is right, and the same with
  * one operation that took effect outside its time. */
 START_TEST(an_order_against_the_clock_is_found)
@@ -498,6 +587,7 @@ int main(void)
     tcase_add_test(tc, an_order_against_the_clock_is_found);
     tcase_add_test(tc, writes_are_linearizable_whatever_ends);
     tcase_add_test(tc, two_nodes_on_one_scene_leave_no_gap_and_no_duplicate);
+    tcase_add_test(tc, purges_meet_slow_readers_and_those_who_begin);
     suite_add_tcase(suite, tc);
     return test_main(suite);
 }

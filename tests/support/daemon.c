@@ -168,6 +168,11 @@ static int wait_for(pid_t pid, double deadline)
 int daemon_stop(struct test_daemon *daemon)
 {
     kill(daemon->pid, SIGTERM);
+    return daemon_end(daemon);
+}
+
+int daemon_end(struct test_daemon *daemon)
+{
     const int status = wait_for(daemon->pid, now_seconds() + test_timeout(10));
     close(daemon->out);
     return status;

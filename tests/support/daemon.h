@@ -25,6 +25,9 @@ void daemon_start(struct test_daemon *daemon, const char *const *arguments);
  * it and returns -1. */
 int daemon_stop(struct test_daemon *daemon);
 
+/* Does the same without a signal: the daemon is about to end by itself. */
+int daemon_end(struct test_daemon *daemon);
+
 /* Runs the daemon with only these arguments until it ends by itself. Returns its exit status;
  * writes its output and errors, terminated and cut to size. */
 int daemon_run(const char *const *arguments, char *out, size_t out_size, char *err,

@@ -137,6 +137,26 @@ void nats_end(struct test_nats *nats, int signal)
     nats->pid = 0;
 }
 
+void nats_publish(const struct test_nats *nats, const char *subject, const char *text)
+{
+    const struct sockaddr_in address = loopback(nats->port);
+    const int fd = socket(AF_INET, SOCK_STREAM, 0);
+    char answer[2048] = "";
+    size_t length = 0;
+    ck_assert_int_ge(fd, 0);
+    ck_assert_int_eq(connect(fd, (const struct sockaddr *)&address, sizeof address), 0);
+    ck_assert_int_gt(dprintf(fd, "CONNECT {\"verbose\":false}\r\nPUB %s %zu\r\n%s\r\nPING\r\n",
+                             subject, strlen(text), text),
+                     0);
+    while (strstr(answer, "PONG") == NULL) {
+        const ssize_t got = read(fd, answer + length, sizeof answer - 1 - length);
+        ck_assert_int_gt(got, 0);
+        length += (size_t)got;
+        answer[length] = '\0';
+    }
+    close(fd);
+}
+
 static double bytes_found;
 
 static int add_one(const char *path, const struct stat *about, int type, struct FTW *place)

@@ -31,6 +31,9 @@ void nats_start(struct test_nats *nats);
 /* Ends the server with this signal, and waits for its end. Its streams stay. */
 void nats_end(struct test_nats *nats, int signal);
 
+/* Sends a message past any client library, and waits until the server has it. */
+void nats_publish(const struct test_nats *nats, const char *subject, const char *text);
+
 /* Returns the bytes of its streams and its log on the disk. Not for several threads at once. */
 double nats_bytes(const struct test_nats *nats);
 
