@@ -50,6 +50,26 @@ void obb_use_large_pages(void *block, size_t bytes)
     (void)madvise(at + before, whole, MADV_HUGEPAGE); /* without them it only takes longer */
 }
 
+void obb_fill_pages(void *block, size_t bytes)
+{
+#ifdef MADV_POPULATE_WRITE
+    enum { PAGE = 4096, STEP = 64 * PAGE };
+    const size_t before = PAGE - 1 - ((uintptr_t)block + PAGE - 1) % PAGE;
+    char *at = (char *)block + before;
+    size_t left = bytes < before ? 0 : (bytes - before) / PAGE * PAGE;
+    while (left > 0) {
+        const size_t step = left < STEP ? left : STEP;
+        if (madvise(at, step, MADV_POPULATE_WRITE) != 0)
+            return; /* the pages come one by one, as they are written */
+        at += step;
+        left -= step;
+    }
+#else
+    (void)block;
+    (void)bytes;
+#endif
+}
+
 void *obb_realloc(void *block, size_t count, size_t size)
 {
     const size_t bytes = product(count, size);

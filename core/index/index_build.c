@@ -488,12 +488,26 @@ static void pack_leaf(struct obb_build *b, size_t first, size_t n, struct packed
     obb_tree_leaf(index->kernels, &index->grid, index->boxes + first, n, 0, node);
 }
 
+/* Gives the pages of a large index that a chunk is about to write. A small index lies in the heap,
+ * where most pages were used before. */
+static void fill_pages(const struct obb_index *index, size_t begin, size_t end)
+{
+    enum { LARGE = 256 * 1024 }; /* bytes; glibc maps such a block by itself */
+    if (index->bytes < LARGE)
+        return;
+    const size_t first = begin / OBB_NODE, last = (end + OBB_NODE - 1) / OBB_NODE;
+    obb_fill_pages(index->nodes + first, (last - first) * sizeof *index->nodes);
+    if (!index->moving)
+        obb_fill_pages(index->boxes + begin, (end - begin) * sizeof *index->boxes);
+}
+
 static obb_status pack(struct obb_build *b, size_t chunk)
 {
     struct obb_index *index = b->index;
     const size_t begin = chunk * PACK_BOXES, end = obb_least(begin + PACK_BOXES, b->count);
     struct packed *packed = &b->packed[chunk];
     *packed = (struct packed){.least_id = UINT64_MAX, .plain = true};
+    fill_pages(index, begin, end);
     for (size_t i = begin; i < begin + AHEAD; i += OBB_NODE)
         fetch(b, i, end);
     for (size_t i = begin; i < end; i += OBB_NODE) {

@@ -9,6 +9,10 @@
 
 #define FIRST_PAGES 4
 
+/* From so many pages on a new page gets its memory as a whole. In a small pool most of a page may
+ * never be used. */
+#define WHOLE_PAGES 8
+
 /* Extras of a block: about 3 KiB. */
 #define EXTRAS_BLOCK 64
 struct obb_extras_block {
@@ -75,6 +79,8 @@ static bool grow(struct obb_versions *pool)
     struct obb_version_page *page = obb_malloc_lines(1, sizeof *page);
     if (page == NULL)
         return false;
+    if (pool->page_count >= WHOLE_PAGES)
+        obb_fill_pages(page, sizeof *page);
     atomic_load_explicit(&pool->pages, memory_order_relaxed)[pool->page_count++] = page;
     return true;
 }

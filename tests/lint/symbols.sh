@@ -5,7 +5,7 @@
 # carry the prefix of their layer, and there is no mutable data. Three exceptions, all of core: a query
 # whose index another one builds pauses with nanosleep (core/scene/motion.c), each thread has a
 # trash of large blocks that it has freed (core/base/trash.c), and large blocks that are filled at
-# once ask for large pages with madvise (core/base/alloc.c).
+# once ask for their pages with madvise (core/base/alloc.c).
 set -u
 libobb=$1 libwire=$2
 looked=0 bad=0

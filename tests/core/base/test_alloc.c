@@ -1,3 +1,7 @@
+/* The C library asks for the name, which it needs for mincore().
+ *
+ * NOLINTNEXTLINE(bugprone-reserved-identifier,cert-dcl37-c,cert-dcl51-cpp,readability-identifier-naming) */
+#define _DEFAULT_SOURCE
 #include "core/base/alloc.h"
 
 #include "tests/support/fault.h"
@@ -7,6 +11,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
+
+#define PAGE ((size_t)4096)
 
 START_TEST(blocks_of_lines_begin_at_a_line_and_hold_what_was_written)
 {
@@ -93,6 +100,54 @@ START_TEST(large_blocks_get_large_pages_in_them_and_not_beside)
 }
 END_TEST
 
+/* Returns how many of the pages are in memory. */
+static size_t resident(unsigned char *at, size_t pages)
+{
+    unsigned char each[1024];
+    ck_assert_uint_le(pages, sizeof each);
+    ck_assert_int_eq(mincore(at, pages * PAGE, each), 0);
+    size_t sum = 0;
+    for (size_t i = 0; i < pages; i++)
+        sum += each[i] & 1;
+    return sum;
+}
+
+START_TEST(whole_pages_of_a_block_are_given_at_once_and_none_beside)
+{
+    enum { PAGES = 300, BEYOND = 9 };
+    static const size_t offsets[] = {0, 1, 16, 2000, PAGE - 1};
+    size_t given = 0, wanted = 0;
+    for (size_t i = 0; i < sizeof offsets / sizeof *offsets; i++)
+        for (size_t length = 0; length < PAGES * PAGE / 4 * 3; length = 3 * length + 1234) {
+            unsigned char *pages = mmap(NULL, PAGES * PAGE, PROT_READ | PROT_WRITE,
+                                        MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+            ck_assert_ptr_ne(pages, MAP_FAILED);
+            unsigned char *block = pages + BEYOND * PAGE + offsets[i];
+            block[length / 2] = 7; /* this page is there already */
+            const size_t before = resident(pages, PAGES);
+            ck_assert_uint_eq(before, 1);
+            obb_fill_pages(block, length);
+            /* counted page by page: those of which each byte is the block's, and the written one */
+            size_t whole = 0;
+            for (unsigned char *page = pages; page < pages + PAGES * PAGE; page += PAGE)
+                whole += (page >= block && page + PAGE <= block + length) ||
+                         (page <= block + length / 2 && block + length / 2 < page + PAGE);
+            const size_t after = resident(pages, PAGES);
+            ck_assert_msg(after == whole || after == before, "%zu at %zu: %zu", length, offsets[i],
+                          after);
+            given += after - before;
+            wanted += whole - before;
+            ck_assert_uint_eq(block[length / 2], 7);
+            for (size_t k = 0; k < length; k++)
+                if (block[k] != (k == length / 2 ? 7 : 0))
+                    ck_abort_msg("%zu at %zu, byte %zu", length, offsets[i], k);
+            ck_assert_int_eq(munmap(pages, PAGES * PAGE), 0);
+        }
+    (void)printf("%zu of %zu pages were given at once\n", given, wanted);
+    ck_assert(given == wanted || given == 0); /* 0: the kernel does not do it */
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("alloc");
@@ -100,6 +155,7 @@ int main(void)
     tcase_add_test(tc, blocks_of_lines_begin_at_a_line_and_hold_what_was_written);
     tcase_add_test(tc, no_block_of_lines_without_memory_or_if_the_product_overflows);
     tcase_add_test(tc, large_blocks_get_large_pages_in_them_and_not_beside);
+    tcase_add_test(tc, whole_pages_of_a_block_are_given_at_once_and_none_beside);
     suite_add_tcase(suite, tc);
     return test_main(suite);
 }
