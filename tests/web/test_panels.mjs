@@ -1,5 +1,5 @@
 #!/usr/bin/env node
-// The panels of time, shots and lag on a scene that moves: nothing for axe-core to complain about, nothing wider than the screen; pictures.
+// The panels and dialogs on a scene that moves, those aside that test_page.mjs looks at: nothing for axe-core to complain about, nothing wider than the screen; pictures.
 import assert from "node:assert/strict";
 import { createRequire } from "node:module";
 import { readFileSync } from "node:fs";
@@ -19,7 +19,7 @@ test("axe finds nothing to complain about in what moves, light and dark, wide an
         ["dark", 390, 844],
     ]) {
         const small = width < 760;
-        const { page, close } = await show(live.scene, { colorScheme, viewport: { width, height }, isMobile: small, hasTouch: small, bypassCSP: true });
+        const { page, close } = await show(live.scene, { expected: [/status of 401/], colorScheme, viewport: { width, height }, isMobile: small, hasTouch: small, bypassCSP: true });
         await page.evaluate(AXE);
         const check = async (state) => {
             await drawn(page);
@@ -54,6 +54,27 @@ test("axe finds nothing to complain about in what moves, light and dark, wide an
         await page.click("[data-command=settings]");
         await page.waitForSelector("#settings", { state: "visible" });
         await check("settings");
+        await page.keyboard.press("Escape");
+        await page.click("#now");
+        await page.click("#tab-events");
+        await until("pairs and numbers", async () => (await page.locator("#events-list button").count()) > 3 && /\d/.test(await page.textContent("#rates")));
+        await check("events");
+        await page.click("#tab-ask");
+        await page.selectOption("#probe-kind", "pairs");
+        await page.click("#probe-ask");
+        await page.locator("#probe-out .found button").nth(5).waitFor();
+        await check("pairs");
+        await page.setInputFiles("#file", { name: "bad.json", mimeType: "application/json", buffer: Buffer.from("[{}]") });
+        await page.waitForSelector("#message", { state: "visible" });
+        await check("message");
+        await page.click("#message-close");
+        await page.selectOption("#scene", "");
+        await page.waitForSelector("#scene-dialog", { state: "visible" });
+        await check("new-scene");
+        await page.keyboard.press("Escape");
+        await page.route("**/v1/**", (route) => route.fulfill({ status: 401, contentType: "application/problem+json", body: JSON.stringify({ type: "", title: "t", status: 401, detail: "d" }) })); // the question is asked anew as all moves
+        await page.waitForSelector("#token-dialog", { state: "visible" });
+        await check("token");
         await close();
     }
     console.log(`axe: ${rules} rules held`);
