@@ -232,6 +232,8 @@ test("boxes come from files and go to files", async () => {
     await page.setInputFiles("#file", { name: "bad.json", mimeType: "application/json", buffer: Buffer.from("[{}]") });
     await page.waitForSelector("#message");
     assert.equal(await page.textContent("#message-text"), "A box of the list has no name.");
+    await page.getByRole("button", { name: "Close" }).click();
+    await page.waitForSelector("#message", { state: "hidden" });
     await close();
 });
 

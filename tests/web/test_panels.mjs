@@ -57,7 +57,7 @@ test("axe finds nothing to complain about in what moves, light and dark, wide an
         await page.keyboard.press("Escape");
         await page.click("#now");
         await page.click("#tab-events");
-        await until("pairs and numbers", async () => (await page.locator("#events-list button").count()) > 3 && /\d/.test(await page.textContent("#rates")));
+        await until("pairs and numbers", async () => (await page.locator("#events-list button").count()) > 3 && /^commits\d/.test(await page.textContent("#rates")));
         await check("events");
         await page.click("#tab-ask");
         await page.selectOption("#probe-kind", "pairs");

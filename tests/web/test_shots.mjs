@@ -1,9 +1,10 @@
 #!/usr/bin/env node
 // What others ask a scene: seen as it comes, drawn, asked again as it was asked, and explained.
 import assert from "node:assert/strict";
+import { Line3, Vector3 } from "../../server/web/node_modules/three/build/three.module.js";
 import { test, until } from "./harness.mjs";
 import { blind, makeLive, showBlind, shown } from "./live.mjs";
-import { blur, CUBE, daemon, drawn, exchange, frontOf, makeScene, pixels, runAll, select, show, SQUARE } from "./words.mjs";
+import { blur, CUBE, daemon, drawn, exchange, frontOf, makeScene, module, pixels, random, runAll, select, show, SQUARE } from "./words.mjs";
 
 const open = (page) => page.click("#tab-shots");
 const row = (page, name) => page.locator("#shots-list button", { has: page.getByText(name, { exact: true }) }).first();
@@ -64,12 +65,12 @@ test("a scene that keeps no questions is told to by a button; then they come, an
 });
 
 test("a shot that is chosen says of each box near it why it was hit or not: the gap and the axis, the filter, what was before it", async () => {
-    const scene = await makeScene({ near: CUBE(5), far: CUBE(10), beside: CUBE(5, 2.5), friend: { ...CUBE(15), category: 4 } }, { record: 100 });
+    const scene = await makeScene({ near: CUBE(5), far: CUBE(10), beside: CUBE(5, 2.5), friend: { ...CUBE(15), category: 4 }, own: { ...CUBE(0), entity: "ann" } }, { record: 100 });
     const { page, close } = await showBlind(scene);
     await open(page);
-    const { results } = await cast(scene, { rays: [{ from: [0, 0, 0], to: [20, 0, 0] }], tag: "ann", filter: { mask: 1 }, explain: ["near", "far", "beside", "friend"] });
+    const { results } = await cast(scene, { rays: [{ from: [0, 0, 0], to: [20, 0, 0] }], tag: "ann", filter: { mask: 1, exclude_entities: ["ann"] }, explain: ["near", "far", "beside", "friend"] });
     await row(page, "ann").click();
-    await until("the explanation", async () => Object.keys(await why(page)).length === 4);
+    await until("the explanation", async () => Object.keys(await why(page)).length === 4); // and not of the shooter's own boxes
     const gap = results[0].explain[2].gap;
     assert.equal(gap, 1.5); // from y = 0 to 2.5 - 1
     assert.deepEqual(await why(page), { near: "hit", far: "behind near", beside: "missed by 1.5", friend: "filtered by its mask" });
@@ -81,6 +82,37 @@ test("a shot that is chosen says of each box near it why it was hit or not: the 
     await select(page, "near");
     await until("why the box selected is not in it", async () => (await why(page)).near === "missed by 3, parted by a.z");
     await close();
+});
+
+test("the boxes that are explained are those that the shot came nearest to, however large others are: against 2,000 points along it", async () => {
+    const { nearest } = await module("near");
+    const next = random(7);
+    const [number, points] = [() => 20 * next() - 10, 2000];
+    /** A vector turned back by a unit quaternion. */
+    const back = ([x, y, z, w], v) => {
+        const cross = ([a, b, c], [d, e, f]) => [b * f - c * e, c * d - a * f, a * e - b * d];
+        const twice = cross([-x, -y, -z], v).map((value) => 2 * value);
+        const more = cross([-x, -y, -z], twice);
+        return v.map((value, i) => value + w * twice[i] + more[i]);
+    };
+    const away = ({ center, half_extents, rotation }, at) => Math.hypot(...back(rotation, at.map((value, i) => value - center[i])).map((value, i) => Math.max(0, Math.abs(value) - half_extents[i])));
+    let others = 0;
+    for (let round = 0; round < 30; round++) {
+        const boxes = Array.from({ length: 60 }, (_, i) => {
+            const rotation = [number(), number(), number(), number()];
+            const length = Math.hypot(...rotation);
+            return { name: `box-${i}`, center: [number(), number(), number()], half_extents: [i % 4 === 0 ? 8 : 0.3, 0.1 + next(), 0.1], rotation: rotation.map((value) => value / length) };
+        });
+        const [start, end] = [new Vector3(number(), number(), number()), new Vector3(number(), number(), number())];
+        const line = new Line3(start, end);
+        const gaps = new Map(boxes.map((box) => [box.name, Math.min(...Array.from({ length: points + 1 }, (_, i) => away(box, line.at(i / points, new Vector3()).toArray())))]));
+        const least = [...gaps.values()].sort((a, b) => a - b).slice(0, 8);
+        const given = nearest(boxes, [line], 8).map((name) => gaps.get(name));
+        assert.ok(given.length === 8 && given.every((gap, i) => Math.abs(gap - least[i]) < 0.02), `${given} and ${least}`); // as far as two points are from each other
+        const spheres = boxes.map((box) => [line.closestPointToPoint(new Vector3(...box.center), true, new Vector3()).distanceTo(new Vector3(...box.center)) - Math.hypot(...box.half_extents), box.name]);
+        others += spheres.sort(([a], [b]) => a - b).slice(0, 8).filter(([, name]) => gaps.get(name) > least[7] + 0.02).length;
+    }
+    assert.ok(others > 30, String(others)); // whose sphere alone is near
 });
 
 test("a shot into the past is asked again as it was asked, with the scene as it was then, also when the daemon has forgotten it", async () => {
@@ -163,6 +195,8 @@ test("while a scene moves and is shot at 20 times a second, rows are pressed lik
         await new Promise((resolve) => setTimeout(resolve, 100));
         await page.mouse.up();
         await until(`${name} is chosen`, async () => (await page.textContent("#shots-why h2")).startsWith(`${name}, `));
+        const [title, panel] = await Promise.all(["#shots-why h2", "#panel-shots"].map((selector) => page.locator(selector).boundingBox()));
+        assert.ok(title.y >= panel.y && title.y + title.height <= panel.y + panel.height, `the title is at ${title.y}`);
         await until("its explanation", async () => Object.keys(await why(page)).length > 3);
         await page.mouse.move(2, 2);
         await page.evaluate(() => document.querySelector("#now").click()); // a page that is behind may be in the present already

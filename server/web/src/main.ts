@@ -498,6 +498,7 @@ function showMessages(): void {
         ? `Not done: ${conflict.label}. ${conflict.message}`
         : edits.failure;
     byId("message-again").hidden = !conflict;
+    byId("message-close").textContent = conflict ? "Leave it" : "Close";
     showBusy();
     markButtons();
 }

@@ -1,5 +1,5 @@
 // The questions that others ask the scene, as they come: listed, drawn, asked again, and why a box was hit or not.
-import type { Vector3 } from "three";
+import { Line3, type Vector3 } from "three";
 import { ask, OWN, Unasked } from "./asking";
 import { type Box, point, short } from "./box";
 import { type Client, messages, Problem } from "./client";
@@ -8,6 +8,7 @@ import { byId, el } from "./dom";
 import { ExchangePanel } from "./exchange";
 import { setText } from "./keyed";
 import { Latest } from "./latest";
+import { nearest } from "./near";
 import type { Mark } from "./marks";
 import { scenePath } from "./paths";
 import type { Playback } from "./playback";
@@ -198,6 +199,7 @@ export class Shots {
         this.out.hidden = shot === null;
         if (shot) {
             setText(this.title, `${shot.tag ?? shot.kind}, request ${shot.request}`);
+            this.title.scrollIntoView({ block: "nearest" }); // the rows below may have been scrolled to
             if (shot.at.revision === this.store.revision) this.playback.go(null);
             else if (shot.at.revision >= this.playback.range.low.revision) this.playback.go({ revision: shot.at.revision });
             this.why.show("Why", []);
@@ -211,22 +213,12 @@ export class Shots {
     private get asked(): string[] {
         const { store, chosen } = this;
         if (!chosen) return [];
-        const near: [string, number][] = [];
-        const rays = raysOf(chosen, store.dimensions, FAR).map(([from, to]) => [point(from), point(to)]);
-        for (const { name, center, half_extents } of rays.length > 0 ? store.shown.boxes.values() : []) {
-            const middle = point(center);
-            const radius = point(half_extents).length();
-            let least = Infinity;
-            for (const [from, to] of rays) {
-                const way = to.clone().sub(from);
-                const share = Math.max(0, Math.min(1, middle.clone().sub(from).dot(way) / Math.max(way.lengthSq(), 1e-30)));
-                least = Math.min(least, from.clone().addScaledVector(way, share).distanceTo(middle) - radius);
-            }
-            near.push([name, least]);
-        }
-        near.sort(([, a], [, b]) => a - b);
+        const rays = raysOf(chosen, store.dimensions, FAR).map(([from, to]) => new Line3(point(from), point(to)));
+        const { exclude_entities: own = [] } = (chosen.query.filter ?? {}) as { exclude_entities?: string[] }; // most often who shot
+        const others = [...store.shown.boxes.values()].filter(({ entity }) => entity === undefined || !own.includes(entity));
+        const near = rays.length > 0 ? nearest(others, rays, EXPLAINED) : [];
         const hit = foundOf(chosen).map(({ box }) => this.nameOf(box));
-        return [...new Set([...store.selection, ...hit, ...near.map(([name]) => name)])].slice(0, EXPLAINED);
+        return [...new Set([...store.selection, ...hit, ...near])].slice(0, EXPLAINED);
     }
 
     private async explain(): Promise<void> {
