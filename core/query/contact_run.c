@@ -51,7 +51,7 @@ static bool has(const struct obb_ended *ended, uint64_t id)
     return may_have(ended, id) && (ended->span > 0 || ended->ids[slot_of(ended, id)] == id);
 }
 
-/* Returns the id of a version of a list, each of which is a cache miss unless it is fetched ahead. */
+/* Returns the id of a version of a list. Each is a cache miss unless it is fetched ahead. */
 static uint64_t id_at(const struct obb_version *const *versions, size_t count, size_t i)
 {
     if (i + AHEAD < count)

@@ -755,9 +755,11 @@ static bool read_next(struct shared *j, struct srv_strand *s, obb_str *bytes, wi
 }
 
 /* Notes pieces that are needed until the messages before a larger place are purged. Without memory
- * they become orphans. */
+ * they become orphans. Where nothing is ever removed, nothing need be known of them. */
 static void note_named(struct shared *j, struct srv_strand *s, wire_record_id set, uint64_t place)
 {
+    if (!j->options.stream->removes(j->options.stream))
+        return;
     for (const struct named *n = s->named; n != NULL; n = n->next)
         if (wire_record_id_equal(n->set, set))
             return;

@@ -20,9 +20,9 @@ struct srv_stream_calls {
     /* What srv_stream.get has found. Called once. */
     void (*got)(void *context, uint64_t tag, srv_stream_found found, obb_str bytes);
     /* The next message of the log; with the empty name, a mark. seq: its place; grows by 1 from
-     * message to message, except after srv_stream.rewind, and where messages were removed. left: how many messages stood behind it in
-     * the log when the servers sent it, and thus after every purge that was made before it was
-     * sent. */
+     * message to message, except after srv_stream.rewind, and where messages were removed. left:
+     * how many messages stood behind it in the log when the servers sent it, and thus after every
+     * purge that was made before it was sent. */
     void (*delivered)(void *context, obb_str name, uint64_t seq, uint64_t left, obb_str bytes);
     /* Returns false if nothing may be delivered before srv_stream.resume. */
     bool (*wants)(void *context);

@@ -1,7 +1,4 @@
-/* The C library asks for the name, which it needs for mincore().
- *
- * NOLINTNEXTLINE(bugprone-reserved-identifier,cert-dcl37-c,cert-dcl51-cpp,readability-identifier-naming) */
-#define _DEFAULT_SOURCE
+#define _DEFAULT_SOURCE /* NOLINT: mincore */
 #include "core/base/alloc.h"
 
 #include "tests/support/fault.h"

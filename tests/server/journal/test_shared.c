@@ -998,7 +998,11 @@ START_TEST(a_log_that_keeps_all_is_not_purged)
     show_whole("s", mine(50), mine(1), 1);
     for (int i = 0; i < 50; i++)
         srv_loop_step(loop, 10);
-    ck_assert_uint_eq(figure(&srv_journal_figures(journal)->snapshots), 1);
+    const uint64_t used = obb_budget_used(&budget);
+    for (int n = 51; n < 80; n++)
+        show_whole("s", mine(n), mine(1), 1);
+    ck_assert_uint_eq(obb_budget_used(&budget), used); /* nothing is kept of their pieces */
+    ck_assert_uint_eq(figure(&srv_journal_figures(journal)->snapshots), 30);
     append("s", WIRE_RECORD_GONE, 2, mine(1), 0);
     show(1);
     the_log.seq += SRV_CHAIN_WINDOW; /* the end is forgotten */
