@@ -145,5 +145,5 @@ $(filter tests/clients/test_c_%,$(TEST_CLIENTS)): $(C_INSTALLED) $(CLIENTS)/c/dr
 $(filter tests/clients/test_js_%,$(TEST_CLIENTS)): $(JS_INSTALLED) $(CLIENT_TESTS_NODE)
 $(filter tests/web/test_client.mjs tests/web/test_copy.mjs tests/web/test_example_lag.mjs,$(TEST_WEB)): $(JS_INSTALLED)
 $(filter tests/web/test_copy.mjs,$(TEST_WEB)): $(PY_INSTALLED) $(CS_BUILT)/Obbd.dll $(C_INSTALLED)
-$(filter tests/clients/test_cluster.py,$(TEST_CLIENTS)): $(JS_INSTALLED) $(PY_INSTALLED) $(CS_BUILT)/driver.exe $(CLIENTS)/c/driver
+$(filter tests/clients/test_cluster.py tests/clients/test_no_delay.py,$(TEST_CLIENTS)): $(JS_INSTALLED) $(PY_INSTALLED) $(CS_BUILT)/driver.exe $(CLIENTS)/c/driver
 $(filter tests/clients/test_first_shot.py,$(TEST_CLIENTS)): $(JS_INSTALLED) $(PY_INSTALLED) $(CS_PACK) $(C_PACK)

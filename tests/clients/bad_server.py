@@ -119,8 +119,9 @@ class BadServer:
         text = answer.get("text", "" if value is None else json.dumps(value))
         body = text.encode()
         status = answer.get("status", 200)
-        if body:
-            headers["Content-Type"] = "application/problem+json" if "problem" in answer else "application/json"
+        kind = answer.get("as", "application/problem+json" if "problem" in answer else "application/json")
+        if body and kind:
+            headers["Content-Type"] = kind
         headers["Content-Length"] = str(len(body))
         if answer.get("cut") == "within":
             body = body[: len(body) // 2]

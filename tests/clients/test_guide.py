@@ -115,7 +115,7 @@ def tests_of_clients():
     """The names of all tests here, as sentences without commas: so are those of Python, whose names have none."""
     folder = ROOT / "tests/clients"
     names = set()
-    for file in folder.glob("test_*.mjs"):
+    for file in (*folder.glob("test_*.mjs"), ROOT / "tests/web/test_client.mjs"):
         names |= set(re.findall(r'^test\("(.*?)", ', file.read_text(encoding="utf-8"), re.M))
     for file in (*folder.glob("*.py"), folder / "c_client.c"):
         text = file.read_text(encoding="utf-8")

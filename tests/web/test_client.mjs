@@ -2,20 +2,21 @@
 // The JavaScript client in a page, as it was packed and installed: what its other tests do under node, a browser does over fetch.
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
+import { createServer } from "node:http";
 import { launch, openPage, run, startDaemon, test } from "./harness.mjs";
 
 const DIST = new URL("../../build/clients/test/node_modules/@obbd/client/dist/", import.meta.url);
 const daemon = await startDaemon(0, []);
 const browser = await launch();
 
-/** Runs the work in a page of the daemon's origin, which finds the client under /client/. */
-async function inPage(work, argument) {
-    const { page, close } = await openPage(browser, daemon.url, { expected: [/status of 400/] });
+/** Runs the work in a page of this origin, the daemon's by default, which finds the client under /client/. */
+async function inPage(work, argument, origin = daemon.url) {
+    const { page, close } = await openPage(browser, origin, { expected: [/status of 400/] });
     await page.route("**/client/*", (route) => {
         const name = new URL(route.request().url()).pathname.split("/").pop();
         void route.fulfill({ contentType: "text/javascript", body: readFileSync(new URL(name, DIST)) });
     });
-    await page.goto(`${daemon.url}/healthz`);
+    await page.goto(`${origin}/healthz`);
     const seen = await page.evaluate(work, argument);
     await close();
     return seen;
@@ -50,6 +51,33 @@ test("a scene as a stream, and a problem as an exception", async () => {
         return { boxes, isProblem: fault instanceof Problem, says: fault.message };
     });
     assert.deepEqual(seen, { boxes: 1, isProblem: true, says: 'found the parameter "limt"; the nearest known one is "limit"' });
+});
+
+test("a redirect is a refusal, and nobody follows it; so is a page to log in", async () => {
+    const asked = [];
+    const server = createServer(({ url }, response) => {
+        if (url.startsWith("/v1/")) asked.push(url);
+        if (url === "/v1/scenes") response.writeHead(302, { Location: "/v1/login" }).end();
+        else response.writeHead(200, { "Content-Type": "text/html" }).end("<!doctype html><title>log in</title>");
+    });
+    await new Promise((resolve) => server.listen(0, "127.0.0.1", resolve));
+    const seen = await inPage(
+        async () => {
+            const { connect, Problem } = await import("/client/index.js");
+            const obbd = connect(location.origin);
+            const faults = ["/v1/scenes", "/v1/login"].map((path) => obbd.request("GET", path).catch((error) => error));
+            return (await Promise.all(faults)).map((fault) => [fault instanceof Problem, fault.status, fault.message]);
+        },
+        undefined,
+        `http://127.0.0.1:${server.address().port}`,
+    );
+    server.close();
+    const types = "application/json or application/cbor or application/x-ndjson or text/event-stream";
+    assert.deepEqual(seen, [
+        [true, 0, "found a redirect without a problem, as another server or a proxy would send it"],
+        [true, 200, `found text/html, as another server or a proxy would send it; an answer is ${types}`],
+    ]);
+    assert.deepEqual(asked.sort(), ["/v1/login", "/v1/scenes"]);
 });
 
 const good = await run();

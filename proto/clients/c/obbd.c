@@ -1438,6 +1438,9 @@ static struct wire *wire_new(const char *base, const char *socket_path, const ch
 #define ADDRESS       "http://localhost:7480"
 #define TYPE_CBOR     "application/cbor"
 #define TYPE_JSON     "application/json"
+#define TYPE_PROBLEM  "application/problem+json"
+#define TYPE_LINES    "application/x-ndjson"
+#define TYPE_EVENTS   "text/event-stream"
 #define TIMEOUT_MS    10000
 #define RETRIES       3
 #define WAIT_FIRST_MS 50.0 /* before another attempt, if the daemon names no time */
@@ -1768,25 +1771,89 @@ static int body_read(obbd *o, void *exchange, struct incoming *in, double deadli
     }
 }
 
+/* The media type of the body, without its parameters; empty if the header names none. */
+static obbd_text type_of(const struct incoming *in)
+{
+    obbd_text type = field_of((const char *)in->fields.data, "Content-Type");
+    type.size = type.size == 0 ? 0 : strcspn(type.bytes, "; \t\r\n");
+    return type;
+}
+
+static bool is_type(obbd_text type, const char *other)
+{
+    return type.size == strlen(other) && same_name(type.bytes, other, type.size);
+}
+
 /* Reads the value of a body in CBOR or JSON. Returns false if it says to be one and is not. */
 static bool incoming_read(struct incoming *in)
 {
-    const obbd_text type = field_of((const char *)in->fields.data, "Content-Type");
-    const size_t size = in->body.size;
-    const size_t kind = type.size == 0 ? 0 : strcspn(type.bytes, ";\r\n");
-    if (size == 0 || kind == 0)
+    const obbd_text type = type_of(in);
+    if (in->body.size == 0)
         return true;
-    if (kind == strlen(TYPE_CBOR) && memcmp(type.bytes, TYPE_CBOR, kind) == 0) {
+    if (is_type(type, TYPE_CBOR)) {
         in->value = value_of(&in->body);
         return in->value.at != NULL;
     }
-    if (kind < 4 || memcmp(type.bytes + kind - 4, "json", 4) != 0 ||
-        (kind > 6 && memcmp(type.bytes + kind - 6, "ndjson", 6) == 0))
+    if (!is_type(type, TYPE_JSON) && !is_type(type, TYPE_PROBLEM))
         return true;
-    if (!put_json(&in->json, (const char *)in->body.data, size))
+    if (!put_json(&in->json, (const char *)in->body.data, in->body.size))
         return false;
     in->value = value_of(&in->json);
     return in->value.at != NULL;
+}
+
+/* The types in which the daemon answers a request under /v1/: that of lines or of events, if the
+ * request accepts only that, else each of the four. Returns how many; 0 for other paths, which have
+ * types of their own. */
+static size_t expected_of(const obbd_http *request, const char *types[4])
+{
+    static const char *const all[] = {TYPE_JSON, TYPE_CBOR, TYPE_LINES, TYPE_EVENTS};
+    if (strncmp(request->path, "/v1/", 4) != 0)
+        return 0;
+    memcpy(types, all, sizeof all);
+    for (size_t i = 0; i < request->field_count; i++) {
+        const obbd_field *field = &request->fields[i];
+        if (strlen(field->name) != 6 || !same_name(field->name, "accept", 6))
+            continue;
+        if (strcmp(field->value, TYPE_LINES) == 0 || strcmp(field->value, TYPE_EVENTS) == 0) {
+            types[0] = field->value;
+            return 1;
+        }
+    }
+    return 4;
+}
+
+/* Is this an answer of the daemon? Between here and there may be somebody who says 200 and means a
+ * page to log in. */
+static bool answers(const struct incoming *in, const char *const *types, size_t count)
+{
+    const obbd_text length = field_of((const char *)in->fields.data, "Content-Length");
+    if (count == 0 || in->status == 204 || in->status == 304 || obbd_is(length, "0"))
+        return true;
+    const obbd_text type = type_of(in);
+    for (size_t i = 0; i < count; i++)
+        if (is_type(type, types[i]))
+            return true;
+    return false;
+}
+
+/* Says that the answer is of none of these types. */
+static obbd_error fail_of_type(obbd *o, const struct incoming *in, const char *const *types,
+                               size_t count)
+{
+    const obbd_text type = type_of(in);
+    char detail[300];
+    int size = snprintf(detail, sizeof detail,
+                        "found %.*s, as another server or a proxy would send it; an answer is",
+                        type.size == 0   ? 7
+                        : type.size < 80 ? (int)type.size
+                                         : 80,
+                        type.size == 0 ? "no type" : type.bytes);
+    for (size_t i = 0; i < count; i++)
+        size += snprintf(detail + size, sizeof detail - (size_t)size, "%s %s", i == 0 ? "" : " or",
+                         types[i]);
+    return fail(o, OBBD_PROBLEM, in->status, text_of_string(""), text_of_string(detail),
+                text_of_string(""));
 }
 
 static obbd_error fail_as_told(obbd *o, const struct incoming *in)
@@ -1833,7 +1900,11 @@ static obbd_error attempt(obbd *o, const struct sending *s, const obbd_http *req
     in->status = head.status;
     bytes_string(&in->fields, head.fields);
     (void)bytes_ended(&in->fields);
-    if (s->stream != NULL && !refuses(head.status)) {
+    const char *types[4];
+    const size_t expected = expected_of(request, types);
+    const bool is_answer =
+        in->fields.failed || refuses(head.status) || answers(in, types, expected);
+    if (s->stream != NULL && !refuses(head.status) && is_answer) {
         *s->stream = exchange;
         return in->fields.failed ? fail_with(o, OBBD_NO_MEMORY, "no memory") : OBBD_FINE;
     }
@@ -1844,6 +1915,8 @@ static obbd_error attempt(obbd *o, const struct sending *s, const obbd_http *req
     if (read < 0)
         return fail_with(o, OBBD_DISCONNECTED,
                          read == OBBD_LATE ? "no answer in time" : "the connection broke");
+    if (!is_answer)
+        return fail_of_type(o, in, types, expected);
     const bool is_read = incoming_read(in);
     if (refuses(head.status))
         return fail_as_told(o, in);
@@ -3924,7 +3997,7 @@ static void events_break(obbd_events *e)
 static obbd_error events_request(obbd_events *e, int timeout_ms)
 {
     obbd *o = e->o;
-    obbd_field fields[2] = {{"Accept", "text/event-stream"}, {"Last-Event-ID", e->last}};
+    obbd_field fields[2] = {{"Accept", TYPE_EVENTS}, {"Last-Event-ID", e->last}};
     const struct sending sending = {
         .method = "GET",
         .path = e->path,

@@ -152,7 +152,8 @@ void obbd_close(obbd *o);
 
 typedef enum obbd_error {
     OBBD_FINE,
-    OBBD_PROBLEM, /* the daemon refused the request; nothing was changed */
+    OBBD_PROBLEM, /* the daemon refused the request, or another server answered in its place;
+                   * nothing was changed */
     OBBD_LOST,    /* ids and revisions of the scene began anew, or it is gone; on_lost has run */
     OBBD_DISCONNECTED, /* no connection, or none that lasted; nothing was changed */
     OBBD_UNKNOWN,      /* the connection broke behind a change: it was made or not */
@@ -512,7 +513,7 @@ typedef struct obbd_reply {
 } obbd_reply;
 
 /* Sends any request of the contract. Returns NULL with obbd_why for a status other than
- * 2xx and 304.
+ * 2xx and 304, and for an answer under /v1/ of a type that the daemon does not send.
  *
  * body  JSON, or what call->type says; NULL for none
  * call  NULL for the defaults */

@@ -94,7 +94,7 @@ namespace Obbd
                 {
                     case ObbdStep.Done:
                     case ObbdStep.Streaming:
-                        if (!Refuses(Call.Status) || Refused())
+                        if ((!Refuses(Call.Status) && Answers()) || Refused())
                             return true;
                         break;
                     case ObbdStep.Refused:
@@ -133,10 +133,47 @@ namespace Obbd
             return status >= 300 && status != 304;
         }
 
-        /// <summary>The daemon answered with a problem.</summary>
+        // The types in which the daemon answers a request under /v1/.
+        static readonly string[] types = { Sender.JsonType, Sender.Cbor, Sender.LinesType, Sender.EventsType };
+
+        bool IsAccepted(string type)
+        {
+            for (int i = 0; i < Request.Headers.Count; i++)
+                if (Request.Headers[i].Key == "Accept" && Request.Headers[i].Value == type)
+                    return true;
+            return false;
+        }
+
+        /// <summary>
+        /// The one type of lines or events, if the request accepts only that; null: all of `types`.
+        /// </summary>
+        string OneOnly()
+        {
+            return IsAccepted(Sender.LinesType) ? Sender.LinesType : IsAccepted(Sender.EventsType) ? Sender.EventsType : null;
+        }
+
+        /// <summary>
+        /// Is this an answer of the daemon? Between here and there may be somebody who says 200 and means a page to log in. Paths
+        /// outside of /v1/ have types of their own. Does not allocate if the answer is in CBOR.
+        /// </summary>
+        bool Answers()
+        {
+            if (!Request.Path.StartsWith("/v1/", StringComparison.Ordinal) || Call.Status == 204 || Call.Status == 304
+                || Call.HeaderIs("Content-Length", "0"))
+                return true;
+            string only = OneOnly();
+            if (only == null && IsCbor)
+                return true;
+            string type = Type();
+            return only == null ? Array.IndexOf(types, type) >= 0 : type == only;
+        }
+
+        /// <summary>The daemon answered with a problem, or somebody else did.</summary>
         bool Refused()
         {
             ObbdProblem problem = Problem();
+            if (!Refuses(Call.Status))
+                Call.Leave(); // it may go on
             if (problem.Status == 401 && !refusedToken && sender.Renew(Request))
             {
                 refusedToken = true;
@@ -171,30 +208,34 @@ namespace Obbd
             return false;
         }
 
-        /// <summary>The answer cannot be read, so nobody can tell what it said.</summary>
-        internal ObbdException Unreadable(FormatException error)
+        /// <summary>
+        /// The answer cannot be read, so it is none, as if it had been cut. True if there is no other attempt: then `Failure` says why.
+        /// </summary>
+        internal bool Unreadable(FormatException error)
         {
-            string why = "the answer cannot be read: " + error.Message;
-            Failure = changes ? (ObbdException)new ObbdUnknown(why) : new ObbdDisconnected(why);
-            return Failure;
+            return Broke(new ObbdDisconnected("the answer cannot be read: " + error.Message), true);
         }
 
         ObbdProblem Problem()
         {
             int status = Call.Status;
             ObbdMap body = null;
-            try
-            {
-                body = Value() as ObbdMap;
-            }
-            catch (FormatException)
-            {
-                // told by its status
-            }
+            string detail = "found the status " + status + " without a problem, as another server or a proxy would send it";
+            if (!Refuses(status))
+                detail = "found " + (Type().Length == 0 ? "no type" : Type()) + ", as another server or a proxy would send it; an answer is "
+                    + (OneOnly() ?? string.Join(" or ", types));
+            else
+                try
+                {
+                    body = Value() as ObbdMap;
+                }
+                catch (FormatException)
+                {
+                    // told by its status
+                }
             return new ObbdProblem(body?.Text("detail") != null ? body : new ObbdMap
             {
-                { "type", "" }, { "title", "status " + status }, { "status", (long)status },
-                { "detail", "found the status " + status + " without a problem, as another server or a proxy would send it" },
+                { "type", "" }, { "title", "status " + status }, { "status", (long)status }, { "detail", detail },
             }, status, Call.Headers());
         }
 
@@ -206,7 +247,7 @@ namespace Obbd
         {
             string type = Call.Header("Content-Type") ?? "";
             int rest = type.IndexOf(';');
-            return (rest < 0 ? type : type.Substring(0, rest)).Trim();
+            return (rest < 0 ? type : type.Substring(0, rest)).Trim().ToLowerInvariant();
         }
 
         /// <summary>

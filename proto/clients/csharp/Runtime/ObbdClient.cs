@@ -58,7 +58,8 @@ namespace Obbd
         /// Any request of the contract. A body that is a string or a byte[] is sent as it is, and needs a Content-Type among
         /// `headers`, as {"Content-Type", "application/json"}; other bodies become JSON, or CBOR if a typed array is in them
         /// or if `media` is "cbor". `again` says that a change may be sent again if the connection broke behind it; a GET and
-        /// queries always may. Throws an ObbdException; a status other than 2xx and 304 is an ObbdProblem.
+        /// queries always may. Throws an ObbdException; a status other than 2xx and 304 is an ObbdProblem,
+        /// and so is an answer under /v1/ of a type that the daemon does not send.
         /// </summary>
         public ObbdReply Request(string method, string path, object body = null, IDictionary<string, string> headers = null,
             string media = null, bool again = false, int? timeout = null, int? retries = null)

@@ -122,7 +122,7 @@ namespace Obbd
             {
                 exchange.Prepare("GET", path);
                 exchange.Request.Streams = true;
-                exchange.Request.Set("Accept", "text/event-stream");
+                exchange.Request.Set("Accept", Sender.EventsType);
                 if (last.Length > 0)
                     exchange.Request.Set("Last-Event-ID", last);
                 exchange.Begin(false, false, null, first ? (int?)null : 0);

@@ -12,7 +12,7 @@ namespace Obbd
     }
 
     /// <summary>
-    /// The daemon refused the request. Nothing was changed. The message is what was found and what is allowed.
+    /// The daemon refused the request, or another server answered in its place. Nothing was changed. The message is what was found and what is allowed.
     /// </summary>
     public class ObbdProblem : ObbdException
     {

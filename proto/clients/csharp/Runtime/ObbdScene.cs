@@ -13,7 +13,7 @@ namespace Obbd
     {
         const int PageOfBoxes = 10000;
         const int Few = 64; // boxes that are asked one by one rather than by listing all
-        const string Lines = "application/x-ndjson", EpochHeader = "Obbd-Epoch";
+        const string EpochHeader = "Obbd-Epoch";
         internal const string IfEpoch = "Obbd-If-Epoch";
         static readonly string[] Changes = { "time", "remove", "remove_frames", "frames", "put", "pose", "transform" };
 
@@ -368,14 +368,14 @@ namespace Obbd
         /// <summary>The scene as lines, for `Import`.</summary>
         public string Export(string which = null)
         {
-            return (string)Send("GET", "/export" + Asked(which), null, false, Epoch, false, false, null, null, "Accept", Lines).Value;
+            return (string)Send("GET", "/export" + Asked(which), null, false, Epoch, false, false, null, null, "Accept", Sender.LinesType).Value;
         }
 
         /// <summary>Replaces the scene by exported lines.</summary>
         public ObbdMap Import(string lines)
         {
             ForgetIds(); // boxes get new ones
-            return Send("POST", "/import", lines, true, Epoch, false, false, null, null, "Content-Type", Lines).Map;
+            return Send("POST", "/import", lines, true, Epoch, false, false, null, null, "Content-Type", Sender.LinesType).Map;
         }
 
         /// <summary>

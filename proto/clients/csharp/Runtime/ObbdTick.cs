@@ -708,12 +708,15 @@ namespace Obbd
         {
             if (!Busy)
                 return true;
-            if (!exchange.Step(waitMs))
-                return false;
+            long until = Clock.After(waitMs);
+            do
+            {
+                if (!exchange.Step(Clock.Until(until)))
+                    return false;
+            } while (exchange.Failure == null && !TryRead());
             Busy = false;
-            Problem = exchange.Failure ?? answer.Read(exchange, scene);
             if (exchange.Failure != null)
-                Problem = scene.Meaning(Problem, sentEpoch); // which may raise `Lost`, whose handlers may throw
+                Problem = scene.Meaning(exchange.Failure, sentEpoch); // which may raise `Lost`, whose handlers may throw
             return true;
         }
 
@@ -725,6 +728,22 @@ namespace Obbd
         public void SendAndWait()
         {
             Send();
+        /// <summary>Reads the answer; false if it is none, and the exchange goes on or has failed then.</summary>
+        bool TryRead()
+        {
+            try
+            {
+                Problem = answer.Read(exchange, scene);
+                return true;
+            }
+            catch (FormatException error)
+            {
+                answer.Clear();
+                exchange.Unreadable(error);
+                return false;
+            }
+        }
+
             TryFinish(-1);
             if (Problem is ObbdUnanswered && sentRetries > 0)
             {

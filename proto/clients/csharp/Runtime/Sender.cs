@@ -10,6 +10,7 @@ namespace Obbd
     sealed class Sender : IDisposable
     {
         internal const string Cbor = "application/cbor", JsonType = "application/json", ProblemType = "application/problem+json";
+        internal const string LinesType = "application/x-ndjson", EventsType = "text/event-stream";
 
         internal readonly IObbdTransport Transport;
         internal readonly int Timeout, Retries;
@@ -104,16 +105,20 @@ namespace Obbd
         internal static ObbdReply Answer(Exchange exchange, bool changes, bool again, int? timeout, int? retries)
         {
             exchange.Begin(changes, again, timeout, retries);
-            exchange.Finish();
-            if (exchange.Failure != null)
-                throw exchange.Failure;
-            try
+            while (true)
             {
-                return new ObbdReply(exchange);
-            }
-            catch (FormatException error)
-            {
-                throw exchange.Unreadable(error);
+                exchange.Finish();
+                if (exchange.Failure != null)
+                    throw exchange.Failure;
+                try
+                {
+                    return new ObbdReply(exchange);
+                }
+                catch (FormatException error)
+                {
+                    if (exchange.Unreadable(error))
+                        throw exchange.Failure;
+                }
             }
         }
 

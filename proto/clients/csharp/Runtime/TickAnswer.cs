@@ -37,31 +37,20 @@ namespace Obbd
         }
 
         /// <summary>
-        /// Reads the answer of the exchange, and what it tells of ids; says what is wrong with it, or null.
+        /// Reads the answer of the exchange, and what it tells of ids; says which query was not answered, or null. Throws FormatException.
         /// </summary>
         internal ObbdException Read(Exchange exchange, ObbdScene scene)
         {
-            try
+            request = exchange.Request;
+            Take(exchange);
+            scene.NoteEpoch(exchange.Call);
+            var reader = new CborReader(bytes, begin, end);
+            ForgetRemoved(scene);
+            int unanswered = -1;
+            for (int n = reader.Map(); n > 0; n--)
             {
-                request = exchange.Request;
-                Take(exchange);
-                scene.NoteEpoch(exchange.Call);
-                var reader = new CborReader(bytes, begin, end);
-                ForgetRemoved(scene);
-                int unanswered = -1;
-                for (int n = reader.Map(); n > 0; n--)
-                {
-                    reader.Key();
-                    unanswered = Math.Max(unanswered, Member(ref reader, scene));
-                }
-                if (reader.At != end)
-                    throw new FormatException("it goes on behind its value");
-                return unanswered < 0 ? null : new ObbdUnanswered(null, new ObbdProblem(Value(unanswered).Map("problem"), 0, null));
-            }
-            catch (FormatException error)
-            {
-                Clear();
-                return exchange.Unreadable(error);
+                reader.Key();
+                unanswered = Math.Max(unanswered, Member(ref reader, scene));
             }
         }
 
@@ -72,6 +61,9 @@ namespace Obbd
             end = begin + exchange.Call.BodySize;
             if (!exchange.IsCbor)
                 Rewrite(exchange.Value()); // somebody between here and the daemon speaks JSON only
+            if (reader.At != end)
+                throw new FormatException("it goes on behind its value");
+            return unanswered < 0 ? null : new ObbdUnanswered(null, new ObbdProblem(Value(unanswered).Map("problem"), 0, null));
         }
 
         void Rewrite(object value)

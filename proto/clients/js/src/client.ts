@@ -57,14 +57,14 @@ export class Client {
     }
 
     /** Any request of the contract. Bytes and strings are sent as they are and need a Content-Type; other bodies become JSON or
-     * CBOR. A status other than 2xx and 304 is a Problem. */
+     * CBOR. A status other than 2xx and 304 is a Problem, and so is an answer under /v1/ of a type that the daemon does not send. */
     request<T = unknown>(method: string, path: string, body?: unknown, options: RequestOptions = {}): Promise<Reply<T>> {
         const asks = ["GET", "HEAD", "OPTIONS"].includes(method) || (method === "POST" && /\/query\/[a-z-]+$/.test(path));
         return this.sender.send<T>({ ...options, method, path, body, changes: !asks });
     }
 
     /** An answer that goes on, as `GET /v1/scenes/{scene}/log?follow=true`: its body comes as the daemon writes it, until `signal` ends
-     * it. A status other than 2xx and 304 is a Problem. */
+     * it. A status other than 2xx and 304 is a Problem, as for `request`. */
     stream(path: string, options: Call & { headers?: Record<string, string> } = {}): Promise<Received> {
         return this.sender.open({ ...options, method: "GET", path, changes: false });
     }

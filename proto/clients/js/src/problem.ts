@@ -16,7 +16,7 @@ export interface ProblemBody {
     retry_after?: number;
 }
 
-/** The daemon refused the request. Nothing was changed. */
+/** The daemon refused the request, or another server answered in its place. Nothing was changed. */
 export class Problem extends Error {
     override name = "Problem";
     readonly type: string;

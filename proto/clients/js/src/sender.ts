@@ -6,6 +6,7 @@ import { joined, type Received, Refused, type Transport } from "./transport.js";
 
 const CBOR = "application/cbor";
 const JSON_TYPE = "application/json";
+const ONE_ONLY = ["application/x-ndjson", "text/event-stream"]; // are not answered in another type than the request accepts
 const WAIT_MS = { first: 50, most: 2000 }; // before another attempt, where the daemon names no time
 
 export interface Call {
@@ -139,8 +140,9 @@ export class Sender {
                 let failure: Disconnected | Problem;
                 try {
                     const received = await this.transport.send({ ...sent, signal: stop.signal });
-                    if (!refuses(received.status)) return await read(received);
-                    failure = new Problem(await problemOf(received), received.headers);
+                    const expected = expectedOf(sent);
+                    if (!refuses(received.status) && answers(received, expected)) return await read(received);
+                    failure = new Problem(await problemOf(received, expected), received.headers);
                 } catch (error) {
                     if (!(error instanceof Disconnected)) throw error;
                     failure = error;
@@ -213,11 +215,24 @@ async function bytesOf(received: Received): Promise<Uint8Array<ArrayBuffer>> {
 
 /** Is this no answer to the request? A redirect is none: the daemon sends none, and the address is the program's to change. */
 function refuses(status: number): boolean {
-    return status >= 300 && status !== 304;
+    return status < 200 || (status >= 300 && status !== 304);
 }
 
 function typeOf(received: Received): string {
-    return (received.headers.get("Content-Type") ?? "").replace(/;.*/, "").trim();
+    return (received.headers.get("Content-Type") ?? "").replace(/;.*/, "").trim().toLowerCase();
+}
+
+/** The types in which the daemon answers a request under /v1/; undefined for other paths, which have types of their own. */
+function expectedOf({ path, headers }: { path: string; headers: Record<string, string> }): string[] | undefined {
+    if (!path.startsWith("/v1/")) return undefined;
+    const { Accept = "" } = headers;
+    return ONE_ONLY.includes(Accept) ? [Accept] : [JSON_TYPE, CBOR, ...ONE_ONLY];
+}
+
+/** Is this an answer of the daemon? Between here and there may be somebody who says 200 and means a page to log in. */
+function answers(received: Received, expected: string[] | undefined): boolean {
+    const empty = received.status === 204 || received.status === 304 || received.headers.get("Content-Length") === "0";
+    return !expected || empty || expected.includes(typeOf(received));
 }
 
 /** The value of a body. Throws Error if the body is not of the type that it is said to have. */
@@ -238,9 +253,14 @@ async function valueOf(received: Received): Promise<unknown> {
     }
 }
 
-async function problemOf(received: Received): Promise<ProblemBody> {
+async function problemOf(received: Received, expected: string[] | undefined): Promise<ProblemBody> {
     const { status } = received;
     const bytes = await bytesOf(received);
+    const told = (detail: string) => ({ type: "", title: `status ${status}`, status, detail });
+    if (!refuses(status)) {
+        const found = typeOf(received) || "no type";
+        return told(`found ${found}, as another server or a proxy would send it; an answer is ${expected?.join(" or ")}`);
+    }
     let value: unknown;
     try {
         value = read(received, bytes);
@@ -248,6 +268,6 @@ async function problemOf(received: Received): Promise<ProblemBody> {
         // told by its status
     }
     if (typeof value === "object" && value !== null && "detail" in value) return { type: "", status, ...value } as ProblemBody;
-    const detail = `found the status ${status} without a problem, as another server or a proxy would send it`;
-    return { type: "", title: `status ${status}`, status, detail };
+    const found = status === 0 ? "a redirect" : `the status ${status}`;
+    return told(`found ${found} without a problem, as another server or a proxy would send it`);
 }

@@ -12,6 +12,7 @@ export interface Sent {
 }
 
 export interface Received {
+    /** 0 for a redirect in a browser, which does not tell more of it. */
     status: number;
     headers: Headers;
     body: AsyncIterable<Uint8Array>;
@@ -55,7 +56,7 @@ export class FetchTransport implements Transport {
     }
 
     async send({ method, path, headers, body, signal }: Sent): Promise<Received> {
-        const init: RequestInit = { method, headers, signal, cache: "no-store", credentials: "omit" };
+        const init: RequestInit = { method, headers, signal, cache: "no-store", credentials: "omit", redirect: "manual" };
         if (body) init.body = joined(body);
         let response: Response;
         try {

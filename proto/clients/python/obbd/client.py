@@ -39,7 +39,8 @@ class Client:
         """Any request of the contract.
 
         Bytes and strings are sent as they are and need a Content-Type; other bodies become JSON or
-        CBOR. Raises a Problem for a status other than 2xx and 304.
+        CBOR. Raises a Problem for a status other than 2xx and 304, and for an answer under /v1/ of a
+        type that the daemon does not send.
 
         how       headers, media ("json" or "cbor"), timeout, retries, and again: may a change be sent
                   again if the connection broke behind it? GET and queries always may

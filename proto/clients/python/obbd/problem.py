@@ -6,7 +6,10 @@ from typing import Any
 
 
 class Problem(Exception):
-    """The daemon refused the request. Nothing was changed. `body` is the problem document (RFC 9457)."""
+    """The daemon refused the request, or another server answered in its place. Nothing was changed.
+
+    `body` is the problem document (RFC 9457).
+    """
 
     def __init__(self, body: dict, headers: dict):
         pointer = body.get("pointer")

@@ -16,6 +16,7 @@ from .transport import Pool, Received
 
 CBOR = "application/cbor"
 JSON = "application/json"
+ONE_ONLY = ("application/x-ndjson", "text/event-stream")  # are not answered in another type than the request accepts
 WAIT_FIRST_S, WAIT_MOST_S = 0.05, 2.0  # before another attempt, if the daemon names no time
 
 Token = Union[str, Callable[[bool], str], None]
@@ -91,9 +92,10 @@ class Sender:
             failure: Disconnected | Problem
             try:
                 received = self.pool.send(method, path, sent, parts, deadline)
-                if not _refuses(received.status):
+                expected = _expected(path, sent)
+                if not _refuses(received.status) and _answers(received, expected):
                     return read(received, deadline)
-                failure = Problem(_problem(received, deadline), received.headers)
+                failure = Problem(_problem(received, deadline, expected), received.headers)
                 if failure.status == 401 and self._asks and not refused_token:
                     refused_token = True
                     self._token = self._asks(True)
@@ -153,6 +155,24 @@ def _refuses(status: int) -> bool:
     return status >= 300 and status != 304
 
 
+def _kind(received: Received) -> str:
+    return received.headers.get("content-type", "").split(";")[0].strip().lower()
+
+
+def _expected(path: str, headers: dict) -> tuple[str, ...]:
+    """The types in which the daemon answers a request under /v1/; empty for other paths, which have types of their own."""
+    if not path.startswith("/v1/"):
+        return ()
+    accept = headers.get("Accept")
+    return (accept,) if accept in ONE_ONLY else (JSON, CBOR, *ONE_ONLY)
+
+
+def _answers(received: Received, expected: tuple[str, ...]) -> bool:
+    """Is this an answer of the daemon? Between here and there may be somebody who says 200 and means a page to log in."""
+    empty = received.status in (204, 304) or received.headers.get("content-length") == "0"
+    return not expected or empty or _kind(received) in expected
+
+
 def _seconds(retry_after: str) -> float:
     """What a Retry-After of the daemon says. Others may say a date, or nothing: 0 then."""
     return float(retry_after) if retry_after.isdecimal() else 0.0
@@ -160,7 +180,7 @@ def _seconds(retry_after: str) -> float:
 
 def _read(received: Received, body: Any) -> Any:
     """The value of a body. Raises ValueError if the body is not of the type that it is said to have."""
-    kind = received.headers.get("content-type", "").split(";")[0].strip()
+    kind = _kind(received)
     if not body:
         return None
     if kind == CBOR:
@@ -177,14 +197,19 @@ def _value(received: Received, deadline: float) -> Any:
         raise Disconnected(f"the answer cannot be read: {error}") from error
 
 
-def _problem(received: Received, deadline: float) -> dict:
+def _problem(received: Received, deadline: float, expected: tuple[str, ...]) -> dict:
     status = received.status
     body = received.read(deadline)
-    try:
-        value = _read(received, body)
-    except ValueError:
-        value = None  # told by its status
+    detail = f"found the status {status} without a problem, as another server or a proxy would send it"
+    value = None
+    if _refuses(status):
+        try:
+            value = _read(received, body)
+        except ValueError:
+            pass  # told by its status
+    else:
+        found = _kind(received) or "no type"
+        detail = f"found {found}, as another server or a proxy would send it; an answer is {' or '.join(expected)}"
     if isinstance(value, dict) and "detail" in value:
         return {"type": "", "status": status, **value}
-    detail = f"found the status {status} without a problem, as another server or a proxy would send it"
     return {"type": "", "title": f"status {status}", "status": status, "detail": detail}
