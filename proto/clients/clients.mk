@@ -2,10 +2,14 @@
 
 CLIENTS := build/clients
 CLIENTS_VERSION := $(shell sed -n 's/.*SRV_VERSION "\(.*\)"/\1/p' server/server.h)
-CLIENTS_PACKAGES := $(PAGE_PACKAGES) python3 python3-pip python3-setuptools python3-wheel python3-numpy \
- mono-mcs mono-runtime libcurl4-gnutls-dev libjansson-dev pkg-config gcc
+# What packing each client and running a program with it needs, and what the tests need beyond that.
+JS_PACKAGES := $(PAGE_PACKAGES)
+PY_PACKAGES := python3 python3-setuptools python3-wheel
+CS_PACKAGES := mono-mcs mono-runtime
+C_PACKAGES := libcurl4-gnutls-dev pkg-config gcc
+CLIENTS_PACKAGES := $(JS_PACKAGES) $(PY_PACKAGES) $(CS_PACKAGES) $(C_PACKAGES) python3-pip python3-numpy libjansson-dev
 CLIENT_TESTS_NODE := tests/clients/node_modules/.package-lock.json
-.PHONY: clients clients-deps check-clients bench-clients
+.PHONY: clients clients-deps check-clients bench-clients client-js client-python client-c client-csharp
 
 # ---- JavaScript -------------------------------------------------------------------------------
 
@@ -102,6 +106,24 @@ $(CLIENTS)/c/%: tests/clients/c_%.c $(C_INSTALLED)
 	@$(CC) $(C_CFLAGS) -D_POSIX_C_SOURCE=200809L -O1 -g -fsanitize=address,undefined -fno-sanitize-recover=all -I$(C_TREE) \
 	 $(call pkg_cflags,libcurl jansson) $(C_WRAP) \
 	 -o $@ $< $(C_TREE)/obbd.c $(call pkg_libs,libcurl jansson) -lm
+
+# ---- One language -----------------------------------------------------------------------------
+
+# $(call client,PACKAGES,PACK) builds the daemon and packs one client, and installs what that needs.
+define client
+$(call install,$(BUILD_PACKAGES) $(1))
+@$(MAKE) -j$(JOBS) --no-print-directory all $(2)
+endef
+
+##@ Build and run
+client-js: ## build the daemon and pack the JavaScript client, installing what is missing
+	$(call client,$(JS_PACKAGES),$(JS_PACK))
+client-python: ## the same with the Python client
+	$(call client,$(PY_PACKAGES),$(PY_PACK))
+client-c: ## the same with the C client
+	$(call client,$(C_PACKAGES),$(C_PACK))
+client-csharp: ## the same with the C# client
+	$(call client,$(CS_PACKAGES),$(CS_PACK))
 
 # ---- All --------------------------------------------------------------------------------------
 

@@ -24,6 +24,22 @@ def first_program(language):
     return re.search(r"^## First program\n.*?^```\w+\n(.*?)^```", readme, re.S | re.M).group(1)
 
 
+# What only one language needs, as the names of its packages begin.
+OWN = {"JavaScript": ("nodejs", "npm"), "Python": ("python3",), "C": ("libcurl",), "C#": ("mono",)}
+
+
+def installs_its_own_alone(language):
+    """Does the set-up of a language install what that language needs, and nothing that only another one does?"""
+    assert "`python`, `c` or `csharp`" in README and "make client-js\n" in README
+    command = ["make", "-n", "HAVE_NODE=", f"client-{FOLDERS[language]}"]
+    told = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=8 * TIMEOUT_S, check=True).stdout
+    packages = re.search(r"for p in (.*?); do", told).group(1).split()
+    assert "gcc" in packages, packages
+    for other, beginnings in OWN.items():
+        for beginning in beginnings:
+            assert any(one.startswith(beginning) for one in packages) == (other == language), (beginning, packages)
+
+
 def a_free_port():
     with socket.socket() as one:
         one.bind(("127.0.0.1", 0))
@@ -48,5 +64,6 @@ def shoot(language, file, lines):
 
 assert [language for language, _, _ in LANGUAGES] == list(FOLDERS)
 for one in LANGUAGES:
+    add(f"the set-up of {one[0]} installs what it needs and nothing of another language", lambda one=one: installs_its_own_alone(one[0]))
     add(f"the first shot in {one[0]}", lambda one=one: shoot(*one))
 sys.exit(run())
