@@ -207,6 +207,24 @@ namespace Obbd
         }
 
         /// <summary>
+        /// Goes behind the value that comes next. Is it a typed array of this tag, with `width` numbers for each of `rows`, which is 0
+        /// in front of the first column? Then `at` is where they begin.
+        /// </summary>
+        internal bool Column(int tag, int width, ref int rows, out int at)
+        {
+            if (Major != 6)
+            {
+                Skip();
+                at = 0;
+                return false;
+            }
+            TypedArray(out at, out int count, out int found);
+            if (rows == 0)
+                rows = count / width;
+            return found == tag && count == width * rows;
+        }
+
+        /// <summary>
         /// How many items the list, or numbers the typed array, that comes next has; 0 if it is neither.
         /// </summary>
         internal int Elements()

@@ -270,10 +270,18 @@ namespace Obbd
         /// </summary>
         public int Ray(ObbdRay ray, double at = double.NaN, string exceptEntity = null)
         {
-            return Ray(ray, new ObbdAsk { At = double.IsNaN(at) ? default(ObbdAt) : ObbdAt.Time(at), ExceptEntity = exceptEntity });
+            var ask = new ObbdAsk { ExceptEntity = exceptEntity };
+            if (!double.IsNaN(at))
+                ask.At = ObbdAt.Time(at);
+            return Ray(ref ray, ref ask);
         }
 
         public int Ray(ObbdRay ray, ObbdAsk ask)
+        {
+            return Ray(ref ray, ref ask);
+        }
+
+        int Ray(ref ObbdRay ray, ref ObbdAsk ask)
         {
             Open("ray");
             Member("rays");
@@ -288,7 +296,7 @@ namespace Obbd
                 queries.Text("max_distance");
                 queries.Double(ray.MaxDistance);
             }
-            return Close(ask, true);
+            return Close(ref ask, true);
         }
 
         /// <summary>
@@ -322,7 +330,7 @@ namespace Obbd
                     Raw(times[i]);
                 ask.At = new ObbdAt { Member = "times", Clamp = true, WholeTicks = ask.At.WholeTicks };
             }
-            return Close(ask, true);
+            return Close(ref ask, true);
         }
 
         /// <summary>What does a box hit on its way? Its hits have a fraction of the motion.</summary>
@@ -330,7 +338,7 @@ namespace Obbd
         {
             OpenSweep();
             Write(queries, box);
-            return CloseSweep(motion, ask);
+            return CloseSweep(motion, ref ask);
         }
 
         /// <summary>What does a box of the scene hit on its way?</summary>
@@ -338,7 +346,7 @@ namespace Obbd
         {
             OpenSweep();
             queries.Whole(id);
-            return CloseSweep(motion, ask);
+            return CloseSweep(motion, ref ask);
         }
 
         void OpenSweep()
@@ -350,11 +358,11 @@ namespace Obbd
             queries.Text("box");
         }
 
-        int CloseSweep(ObbdVector motion, ObbdAsk ask)
+        int CloseSweep(ObbdVector motion, ref ObbdAsk ask)
         {
             queries.Text("motion");
             queries.Vector(motion);
-            return Close(ask, true);
+            return Close(ref ask, true);
         }
 
         /// <summary>Which boxes does this box overlap?</summary>
@@ -362,7 +370,7 @@ namespace Obbd
         {
             OpenShape();
             Write(queries, box);
-            return Close(ask, false);
+            return Close(ref ask, false);
         }
 
         /// <summary>Which boxes does this box of the scene overlap?</summary>
@@ -370,7 +378,7 @@ namespace Obbd
         {
             OpenShape();
             queries.Whole(id);
-            return Close(ask, false);
+            return Close(ref ask, false);
         }
 
         public int OverlapSphere(ObbdVector center, double radius, ObbdAsk ask = default(ObbdAsk))
@@ -383,7 +391,7 @@ namespace Obbd
             queries.Vector(center);
             queries.Text("radius");
             queries.Double(radius);
-            return Close(ask, false);
+            return Close(ref ask, false);
         }
 
         public int OverlapCapsule(ObbdVector a, ObbdVector b, double radius, ObbdAsk ask = default(ObbdAsk))
@@ -398,7 +406,7 @@ namespace Obbd
             queries.Vector(b);
             queries.Text("radius");
             queries.Double(radius);
-            return Close(ask, false);
+            return Close(ref ask, false);
         }
 
         /// <summary>
@@ -414,7 +422,7 @@ namespace Obbd
             queries.List(16);
             for (int i = 0; i < 16; i++)
                 queries.Double(matrix[i]);
-            return Close(ask, false);
+            return Close(ref ask, false);
         }
 
         void OpenShape()
@@ -431,7 +439,7 @@ namespace Obbd
             Member("points");
             queries.List(1);
             queries.Vector(point);
-            return Close(ask, false);
+            return Close(ref ask, false);
         }
 
         /// <summary>Which boxes are nearest to a point, and not beyond `maxDistance` if that is more than 0?</summary>
@@ -448,7 +456,7 @@ namespace Obbd
                 Member("max_distance");
                 queries.Double(maxDistance);
             }
-            return Close(ask, false);
+            return Close(ref ask, false);
         }
 
         /// <summary>Which of these pairs overlap? The ids of pair i stand at 2i and 2i + 1.</summary>
@@ -461,14 +469,14 @@ namespace Obbd
             queries.Typed(CborWriter.TagIds, 8 * pairs);
             fixed (uint* from = ids)
                 queries.Raw(from, 8 * pairs);
-            return Close(ask, false);
+            return Close(ref ask, false);
         }
 
         /// <summary>Which boxes of the scene overlap each other?</summary>
         public int AllPairs(ObbdAsk ask = default(ObbdAsk))
         {
             Open("all-pairs");
-            return Close(ask, false);
+            return Close(ref ask, false);
         }
 
         /// <summary>Any query of the contract, with its `kind`; `Value` has its answer. It allocates.</summary>
@@ -511,7 +519,7 @@ namespace Obbd
             Raw(v.Z);
         }
 
-        int Close(ObbdAsk ask, bool hasFirst)
+        int Close(ref ObbdAsk ask, bool hasFirst)
         {
             bool first = hasFirst && ask.Mode <= ObbdMode.Any;
             Member(first ? "columns" : "by");
@@ -527,9 +535,9 @@ namespace Obbd
             if (ask.At.Member != null)
             {
                 Member("at");
-                WriteAt(ask.At);
+                WriteAt(ref ask.At);
             }
-            WriteFilter(ask);
+            WriteFilter(ref ask);
             if (ask.Margin != 0)
             {
                 Member("margin");
@@ -559,7 +567,7 @@ namespace Obbd
             return queryCount++;
         }
 
-        void WriteAt(ObbdAt at)
+        void WriteAt(ref ObbdAt at)
         {
             bool named = at.Member != "times";
             queries.Map((named ? 1 : 0) + (at.Clamp ? 1 : 0) + (at.WholeTicks ? 1 : 0));
@@ -580,7 +588,7 @@ namespace Obbd
             }
         }
 
-        void WriteFilter(ObbdAsk ask)
+        void WriteFilter(ref ObbdAsk ask)
         {
             int n = (ask.ExceptEntity != null ? 1 : 0) + (ask.Except != null ? 1 : 0) + (ask.Prefix != null ? 1 : 0)
                 + (ask.Category != null ? 1 : 0) + (ask.Mask != null ? 1 : 0);
@@ -720,14 +728,6 @@ namespace Obbd
             return true;
         }
 
-        /// <summary>
-        /// Sends the commit and waits for its answer. Throws the problem if there is one. Queries that were not answered behind
-        /// the commit are asked again by the rules. The ids of all boxes that were put are known then, also of those that were
-        /// there before.
-        /// </summary>
-        public void SendAndWait()
-        {
-            Send();
         /// <summary>Reads the answer; false if it is none, and the exchange goes on or has failed then.</summary>
         bool TryRead()
         {
@@ -744,6 +744,14 @@ namespace Obbd
             }
         }
 
+        /// <summary>
+        /// Sends the commit and waits for its answer. Throws the problem if there is one. Queries that were not answered behind
+        /// the commit are asked again by the rules. The ids of all boxes that were put are known then, also of those that were
+        /// there before.
+        /// </summary>
+        public void SendAndWait()
+        {
+            Send();
             TryFinish(-1);
             if (Problem is ObbdUnanswered && sentRetries > 0)
             {

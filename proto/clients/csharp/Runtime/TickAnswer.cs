@@ -3,13 +3,22 @@ using System.Collections.Generic;
 
 namespace Obbd
 {
+    /// <summary>
+    /// Where the `columns` of an answer begin, 0 if there are none; and where the numbers of each column do, 0 if it has none. The hits
+    /// are `Count`; -1 if a column is another one than the typed array of the contract.
+    /// </summary>
+    struct Columns
+    {
+        internal int At, Count, Boxes, Distances, Fractions, Points, Normals;
+    }
+
     /// <summary>The answer to a commit, read from where it lies. Reading allocates nothing unless it says so.</summary>
     sealed class TickAnswer
     {
         byte[] bytes = new byte[0];
         int begin, end;
         int[] results; // where the answer to each query begins
-        int[] columns; // where its `columns` begin; 0 if it has none
+        Columns[] columns; // its `columns`, if it has some
         int count;
         int itemQuery = -1, item, itemAt, itemCount; // the item that was looked at last, of those in a list
         ObbdRequest request;
@@ -23,7 +32,7 @@ namespace Obbd
         internal TickAnswer(int queries)
         {
             results = new int[Math.Max(queries, 16)];
-            columns = new int[results.Length];
+            columns = new Columns[results.Length];
         }
 
         internal void Clear()
@@ -52,6 +61,9 @@ namespace Obbd
                 reader.Key();
                 unanswered = Math.Max(unanswered, Member(ref reader, scene));
             }
+            if (reader.At != end)
+                throw new FormatException("it goes on behind its value");
+            return unanswered < 0 ? null : new ObbdUnanswered(null, new ObbdProblem(Value(unanswered).Map("problem"), 0, null));
         }
 
         void Take(Exchange exchange)
@@ -61,9 +73,6 @@ namespace Obbd
             end = begin + exchange.Call.BodySize;
             if (!exchange.IsCbor)
                 Rewrite(exchange.Value()); // somebody between here and the daemon speaks JSON only
-            if (reader.At != end)
-                throw new FormatException("it goes on behind its value");
-            return unanswered < 0 ? null : new ObbdUnanswered(null, new ObbdProblem(Value(unanswered).Map("problem"), 0, null));
         }
 
         void Rewrite(object value)
@@ -128,18 +137,49 @@ namespace Obbd
             for (count = 0; count < n; count++)
             {
                 results[count] = reader.At;
-                columns[count] = 0;
+                columns[count] = default(Columns);
                 for (int members = reader.Map(); members > 0; members--)
                 {
                     reader.Key();
                     if (reader.KeyIs("columns"))
-                        columns[count] = reader.At;
-                    else if (reader.KeyIs("problem"))
+                    {
+                        Find(ref reader, ref columns[count]);
+                        continue;
+                    }
+                    if (reader.KeyIs("problem"))
                         unanswered = count;
                     reader.Skip();
                 }
             }
             return unanswered;
+        }
+
+        /// <summary>Finds the columns of hits, and goes behind them.</summary>
+        static void Find(ref CborReader reader, ref Columns found)
+        {
+            found.At = reader.At;
+            int hits = 0;
+            bool typed = reader.Major == 5;
+            if (!typed)
+                reader.Skip();
+            else
+                for (int members = reader.Map(); members > 0; members--)
+                {
+                    reader.Key();
+                    if (reader.KeyIs("boxes"))
+                        typed &= reader.Column(CborWriter.TagIds, 1, ref hits, out found.Boxes);
+                    else if (reader.KeyIs("distances"))
+                        typed &= reader.Column(CborWriter.TagDoubles, 1, ref hits, out found.Distances);
+                    else if (reader.KeyIs("fractions"))
+                        typed &= reader.Column(CborWriter.TagDoubles, 1, ref hits, out found.Fractions);
+                    else if (reader.KeyIs("points"))
+                        typed &= reader.Column(CborWriter.TagDoubles, 3, ref hits, out found.Points);
+                    else if (reader.KeyIs("normals"))
+                        typed &= reader.Column(CborWriter.TagDoubles, 3, ref hits, out found.Normals);
+                    else
+                        reader.Skip();
+                }
+            found.Count = typed && found.Boxes > 0 ? hits : -1;
         }
 
         // ---- What was sent ------------------------------------------------------------------------
@@ -249,9 +289,33 @@ namespace Obbd
             hit = default(ObbdHit);
             if (!Has(query) || index < 0 || number < 0)
                 return false;
-            if (columns[query] > 0)
-                return index == 0 && ColumnHit(At(columns[query]), number, out hit);
+            if (columns[query].Count >= 0 && columns[query].At > 0)
+                return index == 0 && TypedHit(ref columns[query], number, ref hit);
+            if (columns[query].At > 0)
+                return index == 0 && ColumnHit(At(columns[query].At), number, out hit);
             return ListedHit(query, number, index, out hit);
+        }
+
+        bool TypedHit(ref Columns of, int number, ref ObbdHit hit)
+        {
+            hit.Distance = hit.Fraction = double.NaN;
+            if (number >= of.Count)
+                return false;
+            hit.Id = BitConverter.ToUInt32(bytes, of.Boxes + 4 * number);
+            if (of.Distances > 0)
+                hit.Distance = BitConverter.ToDouble(bytes, of.Distances + 8 * number);
+            if (of.Fractions > 0)
+                hit.Fraction = BitConverter.ToDouble(bytes, of.Fractions + 8 * number);
+            if (of.Points > 0)
+                hit.Point = Triple(of.Points + 24 * number);
+            if (of.Normals > 0)
+                hit.Normal = Triple(of.Normals + 24 * number);
+            return hit.Id != 0;
+        }
+
+        ObbdVector Triple(int at)
+        {
+            return new ObbdVector(BitConverter.ToDouble(bytes, at), BitConverter.ToDouble(bytes, at + 8), BitConverter.ToDouble(bytes, at + 16));
         }
 
         static bool ColumnHit(CborReader columns, int number, out ObbdHit hit)
@@ -297,8 +361,8 @@ namespace Obbd
         {
             if (!Has(query))
                 return 0;
-            if (columns[query] > 0)
-                return Element(At(columns[query]), "boxes", number, 0) > 0 ? 1 : 0;
+            if (columns[query].At > 0)
+                return Element(At(columns[query].At), "boxes", number, 0) > 0 ? 1 : 0;
             CborReader reader = At(results[query]);
             if (reader.Find("count"))
                 return (long)reader.Double();
@@ -340,10 +404,10 @@ namespace Obbd
             clamped = false;
             if (!Has(query))
                 return false;
-            if (columns[query] > 0)
+            if (columns[query].At > 0)
             {
-                time = Element(At(columns[query]), "times", number, double.NaN);
-                clamped = Element(At(columns[query]), "clamped", number, 0) > 0;
+                time = Element(At(columns[query].At), "times", number, double.NaN);
+                clamped = Element(At(columns[query].At), "clamped", number, 0) > 0;
                 if (!double.IsNaN(time))
                     return true;
             }
