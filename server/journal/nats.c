@@ -41,8 +41,8 @@ struct arrival {
 struct errand {
     struct errand *next;
     uint64_t tag;
-    enum { GET, DROP, PURGE, ASIDE, END_ASIDE } kind;
-    uint64_t seq; /* of PURGE: the first message that stays; of ASIDE: the first that is read */
+    enum { GET, HAS, DROP, PURGE, ASIDE, END_ASIDE } kind;
+    uint64_t seq; /* of HAS: the message; of PURGE: the first that stays; of ASIDE: that is read */
     char subject[sizeof prefix + TOKEN];
 };
 
@@ -787,18 +787,31 @@ static void *run_sender(void *context)
 
 /* ---- The runner of errands ------------------------------------------------------------------- */
 
+static srv_stream_found found_by(natsStatus status)
+{
+    return status == NATS_OK          ? SRV_STREAM_FOUND
+           : status == NATS_NOT_FOUND ? SRV_STREAM_MISSING
+                                      : SRV_STREAM_UNKNOWN;
+}
+
 static struct arrival run_get(struct nats *s, const struct errand *e)
 {
     jsDirectGetMsgOptions options;
     struct arrival answer = {.kind = GOT, .tag = e->tag};
     (void)s->n.jsDirectGetMsgOptions_Init(&options);
     options.LastBySubject = e->subject;
-    const natsStatus status =
-        s->n.js_DirectGetMsg(&answer.message, s->js, piece_stream, NULL, &options);
-    answer.found = status == NATS_OK          ? SRV_STREAM_FOUND
-                   : status == NATS_NOT_FOUND ? SRV_STREAM_MISSING
-                                              : SRV_STREAM_UNKNOWN;
+    answer.found =
+        found_by(s->n.js_DirectGetMsg(&answer.message, s->js, piece_stream, NULL, &options));
     return answer;
+}
+
+/* The server that leads the stream answers. */
+static struct arrival run_has(struct nats *s, const struct errand *e)
+{
+    natsMsg *message = NULL;
+    const natsStatus status = s->n.js_GetMsg(&message, s->js, stream_name, e->seq, NULL, NULL);
+    s->n.natsMsg_Destroy(message);
+    return (struct arrival){.kind = GOT, .tag = e->tag, .found = found_by(status)};
 }
 
 static struct arrival run_drop(struct nats *s, const struct errand *e)
@@ -888,6 +901,7 @@ static void *run_errands(void *context)
             continue;
         }
         const struct arrival answer = e->kind == GET    ? run_get(s, e)
+                                      : e->kind == HAS  ? run_has(s, e)
                                       : e->kind == DROP ? run_drop(s, e)
                                                         : run_purge(s, e);
         obb_budget_free(e);
@@ -1002,6 +1016,18 @@ static bool get(struct srv_stream *stream, obb_str key, uint64_t tag)
     (void)snprintf(e->subject, sizeof e->subject, "%s%.*s", piece_prefix, (int)key.length,
                    key.bytes);
     e->kind = GET;
+    send_on_errand(s, e);
+    return true;
+}
+
+static bool has(struct srv_stream *stream, uint64_t seq, uint64_t tag)
+{
+    struct nats *s = self(stream);
+    struct errand *e = create_errand(s, tag);
+    if (e == NULL)
+        return false;
+    e->kind = HAS;
+    e->seq = seq;
     send_on_errand(s, e);
     return true;
 }
@@ -1231,6 +1257,7 @@ bool srv_nats_open(const srv_nats_options *options, struct srv_stream **out, cha
                                     .mark = mark,
                                     .put = put,
                                     .get = get,
+                                    .has = has,
                                     .removes = removes,
                                     .drop = drop,
                                     .purge = purge,

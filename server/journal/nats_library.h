@@ -58,6 +58,7 @@
     X(jsSubOptions_Init)                       \
     X(js_AddStream)                            \
     X(js_DirectGetMsg)                         \
+    X(js_GetMsg)                               \
     X(js_GetStreamInfo)                        \
     X(js_PurgeStream)                          \
     X(js_Subscribe)                            \

@@ -26,6 +26,7 @@ enum {
     TURN_US = 500,   /* for which the loop judges and applies at a stretch */
     PATIENT_LOOKS = PARTS_PATIENCES * LOOKS,
     WAKES = 4,             /* scenes that are got at a time */
+    PROOFS = 16,           /* questions whether a scene is still in the log, likewise */
     WAKE_TRIES = 5,        /* before those who wait are told that it cannot be done */
     AWAY_PATIENCES = 2,    /* likewise, while the log cannot be reached */
     INBOX_BYTES = 16 << 20 /* of messages that wait to be judged: then no more are taken */
@@ -136,6 +137,13 @@ struct srv_strand {
     size_t tries;                /* that failed */
     uint64_t wanted_ms, wake_ms; /* since when the log is away, and it is wanted; no try before */
 
+    /* A scene that may have ended unseen. */
+    bool is_proved;  /* the log held its last message when it was asked */
+    bool is_asked;   /* that is under way */
+    uint64_t asked;  /* the place of that message */
+    bool is_missing; /* the log does not hold it, and all is delivered that it held then */
+    struct srv_mark_wait missing; /* until that is delivered */
+
     /* A scene that is not what the log says: it sleeps, and is there. */
     bool recovers;
     wire_record_id again;    /* the record for which it was made from the log once more */
@@ -187,6 +195,13 @@ struct shared {
     struct srv_strand *wanted, *last_wanted; /* somebody waits for them to be woken */
     size_t waking_count;
     uint64_t wake_tag;
+    /* Whether scenes that were read at the beginning are still in the log. */
+    struct {
+        struct srv_strand *strand; /* NULL: nothing is asked here */
+        uint64_t tag;
+    } proofs[PROOFS];
+    uint64_t proof_tag;
+    uint64_t began_until; /* the place of the last message that was in the log at the beginning */
     struct srv_wake_waits woken; /* are told in the next turn of the loop */
     bool read_all;               /* everything was delivered that was in the log at the beginning */
     bool told, is_lost;
@@ -517,10 +532,13 @@ static void on_appended(void *context, uint64_t tag, bool known)
     send(j, s);
 }
 
+static bool prove(struct shared *j, uint64_t tag, srv_stream_found found);
+
 static void on_got(void *context, uint64_t tag, srv_stream_found found, obb_str bytes)
 {
     struct shared *j = context;
-    srv_pieces_got(&j->pieces, tag, found, bytes, now_ms(j));
+    if (!prove(j, tag, found))
+        srv_pieces_got(&j->pieces, tag, found, bytes, now_ms(j));
 }
 
 /* Puts a strand among those that are judged in the next turn. */
@@ -559,7 +577,7 @@ static bool is_idle(const struct shared *j, const struct srv_strand *s)
 {
     return srv_chain_may_forget(&s->chain, j->journal.seen) && s->first == NULL &&
            s->slices.first == NULL && !s->applies && !s->is_fresh && !s->rereads && !s->is_purged &&
-           s->marked.first == NULL;
+           !s->is_asked && s->missing.in == NULL && s->marked.first == NULL;
 }
 
 /* Purges all messages about a scene whose end is forgotten, unless another process does. The last
@@ -585,6 +603,8 @@ static void on_purged(void *context, obb_str name, uint64_t seq)
     drop_named(j, s, seq, true);
 }
 
+static void look_if_ended(struct shared *j, struct srv_strand *s);
+
 /* Forgets the names of some buckets that the rule does not need any more, and slices whose record
  * comes too late. */
 static void sweep(struct shared *j)
@@ -601,6 +621,7 @@ static void sweep(struct shared *j)
             if (!s->applies &&
                 ((s->holds && !is_held(j, s)) || (s->lacks_parts && is_impatient(j, s))))
                 add_fresh(j, s);
+            look_if_ended(j, s);
             if (!is_idle(j, s) || purge_end(j, s)) {
                 place = &s->next;
                 continue;
@@ -1527,6 +1548,78 @@ bool srv_shared_sleep(struct srv_journal *journal, obb_str name)
            j->options.stream->connected(j->options.stream) && fall_asleep(j, s);
 }
 
+/* ---- Scenes that ended unseen ---------------------------------------------------------------- */
+
+/* Of a scene that ended, everything is purged once its end is forgotten: perhaps while a process that
+ * begins has read that it was made, and not yet that it ended. The last message about a scene that is
+ * there is never purged. */
+
+/* Sets the tags of these questions apart from those of pieces. */
+#define PROOF_TAG (UINT64_C(1) << 60)
+
+/* Returns whether the end of a scene may have been in the log before it was read there. */
+static bool may_have_ended(const struct shared *j, const struct srv_strand *s)
+{
+    return j->told && s->sleeps && !s->recovers && s->first == NULL && !s->rereads && !s->applies &&
+           s->read <= j->began_until && s->read + SRV_CHAIN_WINDOW < j->journal.seen;
+}
+
+/* All is delivered that was in the log when it did not hold the last message about a scene. */
+static void on_missing(struct srv_mark_wait *wait)
+{
+    struct srv_strand *s =
+        (struct srv_strand *)(void *)((char *)wait - offsetof(struct srv_strand, missing));
+    s->is_missing = true;
+}
+
+/* What was asked for with this tag is answered. Returns false if that was something else. */
+static bool prove(struct shared *j, uint64_t tag, srv_stream_found found)
+{
+    if (tag >> 60 != PROOF_TAG >> 60)
+        return false;
+    for (size_t i = 0; i < PROOFS; i++) {
+        struct srv_strand *s = j->proofs[i].strand;
+        if (s == NULL || j->proofs[i].tag != tag)
+            continue;
+        j->proofs[i].strand = NULL;
+        s->is_asked = false;
+        s->is_proved = found == SRV_STREAM_FOUND;
+        if (found != SRV_STREAM_MISSING)
+            break; /* if nobody knows, a later look asks again */
+        s->missing = (struct srv_mark_wait){.name = name_of(s), .read = on_missing};
+        srv_marks_add(&j->marks, &s->missing, now_ms(j));
+    }
+    return true;
+}
+
+/* Asks whether a scene is still in the log, if that is not sure, and ends one that is not. */
+static void look_if_ended(struct shared *j, struct srv_strand *s)
+{
+    if (s->is_asked || s->is_proved || s->missing.in != NULL || !may_have_ended(j, s))
+        return;
+    if (s->is_missing && s->asked == s->read) {
+        end_waking(j, s);
+        drop_source(j, s);
+        s->chain.is_there = false;
+        s->chain.ended = s->read; /* it is forgotten, as at all others */
+        stop_sleeping(j, s);
+        return;
+    }
+    s->is_missing = false;
+    for (size_t i = 0; i < PROOFS; i++) {
+        if (j->proofs[i].strand != NULL)
+            continue;
+        const uint64_t tag = PROOF_TAG | ++j->proof_tag;
+        s->asked = s->read;
+        s->is_asked = j->options.stream->has(j->options.stream, s->asked, tag);
+        if (s->is_asked) {
+            j->proofs[i].strand = s;
+            j->proofs[i].tag = tag;
+        }
+        return;
+    }
+}
+
 /* ---- Judging --------------------------------------------------------------------------------- */
 
 /* Judges the next record of the first message. */
@@ -1727,6 +1820,7 @@ static void on_caught_up(void *context)
 {
     struct shared *j = context;
     j->read_all = true;
+    j->began_until = j->position;
     for (size_t i = 0; i < BUCKETS; i++) /* what is not there yet never comes */
         for (struct srv_strand *s = j->buckets[i]; s != NULL; s = s->next)
             if (s->holds || s->lacks_parts)

@@ -17,7 +17,7 @@ struct srv_stream_calls {
     /* The message with this tag is in the log, or the piece is kept, or pieces or messages are
      * removed; or nobody knows. Called at most once a tag. */
     void (*appended)(void *context, uint64_t tag, bool known);
-    /* What srv_stream.get has found. Called once. */
+    /* What srv_stream.get or srv_stream.has has found. Called once. */
     void (*got)(void *context, uint64_t tag, srv_stream_found found, obb_str bytes);
     /* The next message of the log; with the empty name, a mark. seq: its place; grows by 1 from
      * message to message, except after srv_stream.rewind, and where messages were removed. left:
@@ -60,6 +60,9 @@ struct srv_stream {
     /* Removes the messages under this name whose places are below `seq`. The last message of the
      * log must not be among them. Returns false as `append`. */
     bool (*purge)(struct srv_stream *stream, obb_str name, uint64_t seq, uint64_t tag);
+    /* Asks whether the message at the place `seq` is still in the log: srv_stream_calls.got, without
+     * bytes. Returns false as `get`. */
+    bool (*has)(struct srv_stream *stream, uint64_t seq, uint64_t tag);
     /* Delivers the log once more, from the place `seq` on, which lies before what was delivered
      * last. Nothing else is delivered from this call on. */
     void (*rewind)(struct srv_stream *stream, uint64_t seq);

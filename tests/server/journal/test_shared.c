@@ -32,7 +32,11 @@ static struct {
     char purged[8];
     uint64_t purged_below, purge_tag, rewound;
     size_t purges, rewinds;
-    bool keeps_all;  /* nothing may be removed */
+    bool keeps_all; /* nothing may be removed */
+    bool all_sleep; /* scenes of others do */
+    /* What was asked for last of messages, and how often. */
+    uint64_t asked, asked_tag;
+    size_t asks;
     uint64_t lag_ms; /* of what is not delivered */
 } the_log;
 
@@ -78,6 +82,25 @@ static bool log_get(struct srv_stream *stream, obb_str key, uint64_t tag)
     the_log.tag = tag;
     the_log.gets++;
     return true;
+}
+
+static bool log_has(struct srv_stream *stream, uint64_t seq, uint64_t tag)
+{
+    (void)stream;
+    the_log.asked = seq;
+    the_log.asked_tag = tag;
+    the_log.asks++;
+    return true;
+}
+
+/* It cannot be read at this moment. */
+static bool log_read(struct srv_stream *stream, obb_str name, uint64_t seq, uint64_t tag)
+{
+    (void)stream;
+    (void)name;
+    (void)seq;
+    (void)tag;
+    return false;
 }
 
 static bool log_removes(struct srv_stream *stream)
@@ -295,6 +318,13 @@ static void on_caught_up(void *context)
     tell("caught up", 0);
 }
 
+static bool may_sleep(void *context, obb_str name)
+{
+    (void)context;
+    (void)name;
+    return the_log.all_sleep;
+}
+
 static void on_lost(void *context, const char *why)
 {
     (void)context;
@@ -311,6 +341,8 @@ static void setup(void)
                                          .mark = log_mark,
                                          .removes = log_removes,
                                          .get = log_get,
+                                         .has = log_has,
+                                         .read = log_read,
                                          .drop = log_drop,
                                          .purge = log_purge,
                                          .rewind = log_rewind,
@@ -331,6 +363,7 @@ static void setup(void)
                                         .snapshot = on_snapshot,
                                         .warn = on_warning,
                                         .caught_up = on_caught_up,
+                                        .may_sleep = may_sleep,
                                         .lost = on_lost};
     ck_assert(srv_shared_create(&options, &journal));
 }
@@ -1040,6 +1073,120 @@ START_TEST(a_scene_that_ended_is_purged_once_its_end_is_forgotten)
 }
 END_TEST
 
+/* ---- Scenes that ended unseen ---------------------------------------------------------------- */
+
+static void answer_has(srv_stream_found found)
+{
+    the_log.calls.got(the_log.calls.context, the_log.asked_tag, found, obb_str_of(""));
+}
+
+/* Lets at least one look at all names pass, unless the machine is slow. */
+static void look_around(void)
+{
+    for (int i = 0; i < 20; i++)
+        srv_loop_step(loop, 10);
+}
+
+static void look_until_asked(size_t asks)
+{
+    for (int i = 0; the_log.asks < asks; i++) {
+        ck_assert_int_lt(i, 1000);
+        srv_loop_step(loop, 10);
+    }
+    ck_assert_uint_eq(the_log.asks, asks);
+}
+
+static void look_until_gone(void)
+{
+    for (int i = 0; srv_journal_asleep(journal, obb_str_of("s"), NULL); i++) {
+        ck_assert_int_lt(i, 1000);
+        srv_loop_step(loop, 10);
+    }
+}
+
+/* Whoever begins has read that "s" was made, and changed at the place 2, and then much about others. */
+static void read_of_an_old_scene(void)
+{
+    const wire_record made = {.kind = WIRE_RECORD_MADE, .id = {8, 1}},
+                      changed = {.kind = WIRE_RECORD_COMMIT, .id = {8, 2}, .base = {8, 1}};
+    the_log.all_sleep = true;
+    show_foreign("s", made);
+    show_foreign("s", changed);
+    pass_window();
+    look_around();
+    ck_assert_uint_eq(the_log.asks, 0); /* it may still read of the end */
+    the_log.calls.caught_up(the_log.calls.context);
+    look_until_asked(1);
+    ck_assert_uint_eq(the_log.asked, 2);
+    ck_assert(srv_journal_asleep(journal, obb_str_of("s"), NULL));
+}
+
+START_TEST(a_scene_whose_end_was_purged_before_it_was_read_is_gone)
+{
+    srv_asleep asleep;
+    read_of_an_old_scene();
+    answer_has(SRV_STREAM_MISSING);
+    ck_assert_uint_eq(the_log.count, 1); /* a mark */
+    look_around();
+    ck_assert(srv_journal_asleep(journal, obb_str_of("s"), NULL)); /* the mark is not read yet */
+    show(0);
+    look_until_gone();
+    ck_assert(!srv_journal_next_asleep(journal, obb_str_of(""), &asleep));
+    ck_assert_uint_eq(the_log.asks, 1);
+    /* as at all others it may be made anew, by one who knows of none */
+    const wire_record anew = {.kind = WIRE_RECORD_MADE, .id = {8, 7}, .seen = the_log.seq};
+    show_foreign("s", anew);
+    ck_assert(srv_journal_asleep(journal, obb_str_of("s"), NULL));
+    ck_assert(wire_record_id_equal(srv_journal_newest(journal, obb_str_of("s")), anew.id));
+}
+END_TEST
+
+static void on_woken(struct srv_wake_wait *wait, bool good)
+{
+    (void)wait;
+    tell(good ? "woken" : "not woken", 0);
+}
+
+START_TEST(whoever_waits_for_a_scene_that_ended_unseen_is_told)
+{
+    struct srv_wake_wait wait = {.done = on_woken};
+    read_of_an_old_scene();
+    ck_assert(srv_journal_wake(journal, obb_str_of("s"), &wait));
+    answer_has(SRV_STREAM_MISSING);
+    show(0);
+    look_until_gone();
+    run_until(0, strlen("caught up; woken; "));
+    ck_assert_str_eq(story, "caught up; woken; ");
+}
+END_TEST
+
+START_TEST(a_scene_that_is_in_the_log_stays_and_is_asked_for_once)
+{
+    read_of_an_old_scene();
+    answer_has(SRV_STREAM_UNKNOWN);
+    look_until_asked(2); /* nobody knew */
+    answer_has(SRV_STREAM_FOUND);
+    look_around();
+    ck_assert_uint_eq(the_log.asks, 2);
+    ck_assert(srv_journal_asleep(journal, obb_str_of("s"), NULL));
+}
+END_TEST
+
+/* Its messages were purged because a snapshot holds them, of which the log tells further on. */
+START_TEST(a_scene_of_which_a_later_message_tells_stays)
+{
+    const wire_record changed = {.kind = WIRE_RECORD_COMMIT, .id = {8, 3}, .base = {8, 2}};
+    read_of_an_old_scene();
+    answer_has(SRV_STREAM_MISSING);
+    show_foreign("s", changed);
+    show(0);
+    look_around();
+    ck_assert(srv_journal_asleep(journal, obb_str_of("s"), NULL));
+    ck_assert(wire_record_id_equal(srv_journal_newest(journal, obb_str_of("s")), changed.id));
+    ck_assert_uint_eq(the_log.asks, 1);
+}
+END_TEST
+
 /* ---- Marks ----------------------------------------------------------------------------------- */
 
 struct marked {
@@ -1190,6 +1337,10 @@ int main(void)
     tcase_add_test(tc, the_lag_is_that_of_what_is_not_delivered_or_not_applied);
     tcase_add_test(tc, a_log_that_keeps_all_is_not_purged);
     tcase_add_test(tc, a_scene_that_ended_is_purged_once_its_end_is_forgotten);
+    tcase_add_test(tc, a_scene_whose_end_was_purged_before_it_was_read_is_gone);
+    tcase_add_test(tc, whoever_waits_for_a_scene_that_ended_unseen_is_told);
+    tcase_add_test(tc, a_scene_that_is_in_the_log_stays_and_is_asked_for_once);
+    tcase_add_test(tc, a_scene_of_which_a_later_message_tells_stays);
     tcase_add_test(tc, a_mark_is_told_once_all_before_it_is_applied);
     tcase_add_test(tc, what_comes_behind_a_mark_is_not_waited_for);
     tcase_add_test(tc, a_mark_that_is_not_shown_is_sent_again_and_either_serves);
