@@ -6,6 +6,7 @@
 /* clang-format off */
 #include "core/base/status.h"          /* what a call can answer */
 #include "core/base/alloc.h"           /* memory from the heap, with products checked */
+#include "core/base/stock.h"           /* large blocks that are kept for the next use */
 #include "core/base/trash.h"           /* large blocks that another thread frees */
 #include "core/base/budget.h"         /* a limit on the bytes that requests hold */
 #include "core/base/cancel.h"         /* long work that another thread may cancel */

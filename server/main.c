@@ -36,7 +36,7 @@ static void raise_descriptors(const srv_config *config)
 }
 
 /* Lets all threads use one heap, and gives large blocks back to the system as soon as they are
- * freed.
+ * freed, except those that are kept in stock (core/base/stock.h).
  *
  * With the heaps that glibc gives to threads, workers leave memory behind that the loop frees later
  * and cannot use: a million boxes took 400 bytes each instead of 355, and their loading a system

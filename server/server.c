@@ -28,8 +28,10 @@
 #include <unistd.h>
 
 enum {
-    DRAIN_MS = 5000, /* for requests in flight to finish after SIGTERM */
-    TOKENS_MS = 1000 /* between two looks at the tokens of open streams */
+    DRAIN_MS = 5000,       /* for requests in flight to finish after SIGTERM */
+    MOST_STOCK = 32 << 20, /* bytes */
+    AGE_MS = 1000,         /* between two looks at the blocks in stock */
+    TOKENS_MS = 1000       /* between two looks at the tokens of open streams */
 };
 
 struct srv_server {
@@ -519,6 +521,13 @@ bool srv_server_create(const srv_config *config, struct srv_server **out, char *
 
 struct srv_loop *srv_server_loop(const struct srv_server *server) { return server->loop; }
 
+/* Returns how many bytes of freed blocks are kept for the next request. */
+static size_t stock_of(const srv_config *config)
+{
+    const uint64_t part = config->memory_limit / 16;
+    return part < MOST_STOCK ? (size_t)part : MOST_STOCK;
+}
+
 int srv_server_run(struct srv_server *server, FILE *announce)
 {
     srv_listeners_announce(server->listeners, announce);
@@ -535,7 +544,9 @@ int srv_server_run(struct srv_server *server, FILE *announce)
     server->trash = (struct srv_trash){.loop = server->loop,
                                        .pool = server->pool,
                                        .drain = &server->drain,
-                                       .budget = &server->budget};
+                                       .budget = &server->budget,
+                                       .stock = stock_of(server->services.config),
+                                       .age_ms = AGE_MS};
     srv_trash_start(&server->trash);
     srv_loop_run(server->loop);
     srv_trash_stop(&server->trash);

@@ -4,13 +4,20 @@
 #define _DEFAULT_SOURCE
 #include "core/base/alloc.h"
 
+#include "core/base/stock.h"
 #include "core/base/trash.h"
 
+#include <malloc.h>
 #include <stdint.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/mman.h>
 
 #define LARGE_PAGE ((size_t)2 << 20)
+
+/* A block of up to so many bytes that grows is copied into a block in stock: a page is copied
+ * faster than the system gives a new one. Larger blocks grow in place or move without a copy. */
+#define COPIED ((size_t)1 << 20)
 
 /* Returns count * size, but at least 1. On overflow it returns SIZE_MAX, which no heap grants. */
 static size_t product(size_t count, size_t size)
@@ -23,6 +30,9 @@ static size_t product(size_t count, size_t size)
 void *obb_malloc(size_t count, size_t size)
 {
     const size_t bytes = product(count, size);
+    void *block = obb_stock_take(bytes, _Alignof(max_align_t));
+    if (block != NULL)
+        return block;
     return bytes > PTRDIFF_MAX ? NULL : malloc(bytes);
 }
 
@@ -37,6 +47,9 @@ void *obb_malloc_lines(size_t count, size_t size)
     const size_t bytes = product(count, size);
     if (bytes > PTRDIFF_MAX - OBB_LINE)
         return NULL;
+    void *block = obb_stock_take(bytes, OBB_LINE);
+    if (block != NULL)
+        return block;
     return aligned_alloc(OBB_LINE, (bytes + OBB_LINE - 1) / OBB_LINE * OBB_LINE); /* whole lines */
 }
 
@@ -73,11 +86,20 @@ void obb_fill_pages(void *block, size_t bytes)
 void *obb_realloc(void *block, size_t count, size_t size)
 {
     const size_t bytes = product(count, size);
-    return bytes > PTRDIFF_MAX ? NULL : realloc(block, bytes);
+    const size_t old = malloc_usable_size(block);
+    void *larger =
+        old < bytes && old <= COPIED ? obb_stock_take(bytes, _Alignof(max_align_t)) : NULL;
+    if (larger == NULL)
+        return bytes > PTRDIFF_MAX ? NULL : realloc(block, bytes);
+    if (old > 0)
+        memcpy(larger, block, old);
+    obb_free(block);
+    return larger;
 }
 
 void obb_free(void *block)
 {
-    if (!obb_trash_put(block))
+    const size_t bytes = malloc_usable_size(block);
+    if (!obb_stock_put(block, bytes) && !obb_trash_put(block))
         free(block);
 }

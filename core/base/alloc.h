@@ -1,5 +1,6 @@
-/* Memory from the heap, with products checked for overflow. Tests wrap malloc and its
- * kin at link time to make the n-th call fail, so core keeps no state for such tests. */
+/* Memory from the heap, with products checked for overflow. Large blocks that were freed may be kept
+ * and given out again (stock.h). Tests wrap malloc and its kin at link time to make the n-th call
+ * fail, so core keeps no state for such tests. */
 #ifndef OBB_ALLOC_H
 #define OBB_ALLOC_H
 
@@ -45,7 +46,7 @@ void obb_fill_pages(void *block, size_t bytes);
 void *obb_realloc(void *block, size_t count, size_t size);
 
 /* Releases a block of the functions above. NULL is allowed. A thread that collects trash (trash.h)
- * keeps large blocks for another thread. */
+ * keeps large blocks for another thread, unless they go into stock (stock.h). */
 void obb_free(void *block);
 
 #endif

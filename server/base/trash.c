@@ -37,9 +37,24 @@ static void emptied(struct srv_job *job)
     srv_drain_release(t->drain);
 }
 
+/* Blocks that were in stock for too long become trash. */
+static void age(void *context)
+{
+    struct srv_trash *t = context;
+    obb_stock_age();
+    if (obb_stock_bytes() > 0)
+        return;
+    t->ages = false;
+    srv_timer_stop(t->timer);
+}
+
 static void before_sleep(void *context)
 {
     struct srv_trash *t = context;
+    if (!t->ages && t->timer != NULL && obb_stock_bytes() > 0) {
+        t->ages = true;
+        srv_timer_start(t->timer, t->age_ms, t->age_ms);
+    }
     if (t->busy || (t->blocks = obb_trash_take(&t->bytes)) == NULL)
         return;
     t->job = (struct srv_job){.advance = empty_step, .done = emptied, .background = true};
@@ -55,6 +70,8 @@ static void before_sleep(void *context)
 
 void srv_trash_start(struct srv_trash *trash)
 {
+    if (srv_timer_create(trash->loop, age, trash, &trash->timer)) /* else nothing is kept */
+        obb_stock_set_limit(trash->stock);
     obb_trash_collect(charge, trash);
     srv_loop_set_rest(trash->loop, before_sleep, trash);
 }
@@ -65,6 +82,8 @@ void srv_trash_stop(struct srv_trash *trash)
     assert(!trash->busy);
     srv_loop_set_rest(trash->loop, NULL, NULL);
     obb_trash_collect(NULL, NULL);
+    obb_stock_set_limit(0);
+    srv_timer_destroy(trash->timer);
     obb_trash_empty(obb_trash_take(&bytes));
     gone(trash, bytes);
 }

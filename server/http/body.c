@@ -17,12 +17,34 @@ static void discard_rest(struct srv_exchange *x, int status, const char *detail)
     srv_exchange_free_body(x);
 }
 
+/* Moves a body that outgrows SRV_FIRST_BODY into a block for the whole of it, if one lies in stock:
+ * its pages are there whether this client sends the bytes or not. Returns false if none does. */
+static bool move_to_stock(struct srv_exchange *x)
+{
+    if (x->declared == UINT64_MAX || x->body_capacity != SRV_FIRST_BODY)
+        return false;
+    struct obb_budget *budget = x->all->options->budget;
+    const size_t more = (size_t)x->declared - SRV_FIRST_BODY;
+    if (!obb_budget_take(budget, more))
+        return false;
+    char *body = obb_stock_take((size_t)x->declared, 1);
+    if (body == NULL) {
+        obb_budget_give(budget, more);
+        return false;
+    }
+    memcpy(body, x->body, x->body_length);
+    obb_free(x->body);
+    x->body = body;
+    x->body_capacity = (size_t)x->declared;
+    return true;
+}
+
 /* Makes room for `size` more bytes. The buffer begins with the declared length up to
  * SRV_FIRST_BODY, then doubles each time, so a client must send bytes to get memory. */
 static bool grow(struct srv_exchange *x, size_t size)
 {
     const size_t need = x->body_length + size;
-    if (need <= x->body_capacity)
+    if (need <= x->body_capacity || move_to_stock(x))
         return true;
     size_t capacity = x->body_capacity < SRV_FIRST_BODY / 2 ? SRV_FIRST_BODY : x->body_capacity * 2;
     if (x->declared < capacity)

@@ -1,4 +1,5 @@
-/* The body of a request, collected in one buffer that grows with the bytes that have arrived. */
+/* The body of a request, collected in one buffer that grows with the bytes that have arrived, or that
+ * comes from stock. */
 #ifndef SRV_BODY_H
 #define SRV_BODY_H
 

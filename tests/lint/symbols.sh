@@ -2,10 +2,11 @@
 # symbols.sh LIBOBB LIBWIRE - checks the symbols that the archives need from outside and give. core
 # computes only: it needs no files, clocks, threads, locale or randomness, and of libm only
 # functions that IEEE 754 rounds the same everywhere. proto knows no server and no network. Names
-# carry the prefix of their layer, and there is no mutable data. Three exceptions, all of core: a query
+# carry the prefix of their layer, and there is no mutable data. Four exceptions, all of core: a query
 # whose index another one builds pauses with nanosleep (core/scene/motion.c), each thread has a
-# trash of large blocks that it has freed (core/base/trash.c), and large blocks that are filled at
-# once ask for their pages with madvise (core/base/alloc.c).
+# trash of large blocks that it has freed (core/base/trash.c), the process has a stock of such blocks
+# (core/base/stock.c), and large blocks that are filled at once ask for their pages with madvise
+# (core/base/alloc.c).
 set -u
 libobb=$1 libwire=$2
 looked=0 bad=0
@@ -48,7 +49,7 @@ done
 # mutable data would be a global variable
 for archive in "$libobb" "$libwire"; do
     for symbol in $(nm "$archive" | awk 'NF == 3 && $2 ~ /[dDbBC]/ && $3 !~ /^(__|\.)/ { print $3 }'); do
-        case $symbol in *.rel.ro* | trash) continue ;; esac
+        case $symbol in *.rel.ro* | trash | stock) continue ;; esac
         nm -A "$archive" | grep -q " [bBC] $symbol\$" || continue
         echo "$archive holds mutable $symbol"
         bad=$((bad + 1))

@@ -139,6 +139,40 @@ START_TEST(without_memory_for_a_job_the_loop_frees)
 }
 END_TEST
 
+/* The timer's first call frees blocks, which the stock keeps; the later ones wait until they have
+ * gone. */
+static void free_into_stock(void *context)
+{
+    (void)context;
+    if (turns++ == 0) {
+        for (size_t i = 0; i < blocks; i++)
+            obb_free(obb_malloc(i + 1, MIB));
+        waited = obb_stock_bytes();
+        ck_assert_uint_eq(obb_trash_waiting(), 0);
+    } else if (obb_stock_bytes() == 0 && trash.jobs > 0 && !trash.busy) {
+        srv_loop_stop(loop);
+    }
+}
+
+START_TEST(blocks_in_stock_that_nobody_takes_become_trash)
+{
+    blocks = 3;
+    trash.stock = 8 * MIB;
+    trash.age_ms = 2;
+    drain.on_empty = NULL;
+    ck_assert(srv_timer_create(loop, free_into_stock, NULL, &timer));
+    srv_trash_start(&trash);
+    srv_timer_start(timer, 0, 1);
+    srv_loop_run(loop);
+    ck_assert_uint_ge(waited, 6 * MIB);
+    ck_assert(!trash.ages); /* the loop sleeps again */
+    obb_free(obb_malloc(MIB, 1));
+    ck_assert_uint_ge(obb_stock_bytes(), MIB);
+    srv_trash_stop(&trash);
+    ck_assert_uint_eq(obb_stock_bytes(), 0);
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("trash");
@@ -147,6 +181,7 @@ int main(void)
     tcase_add_test(tc, what_the_loop_frees_goes_to_the_pool_in_one_job);
     tcase_add_test(tc, the_budget_counts_what_waits);
     tcase_add_test(tc, without_memory_for_a_job_the_loop_frees);
+    tcase_add_test(tc, blocks_in_stock_that_nobody_takes_become_trash);
     suite_add_tcase(suite, tc);
     return test_main(suite);
 }

@@ -29,6 +29,41 @@ START_TEST(bodies_of_any_size_arrive_whole)
 }
 END_TEST
 
+/* Waits until the stock holds a block, or none. */
+static void await_stock(bool filled)
+{
+    const struct timespec some = {.tv_nsec = 1000000};
+    for (int i = 0; i < PATIENCE_MS && (obb_stock_bytes() > 0) != filled; i++)
+        (void)nanosleep(&some, NULL);
+    ck_assert((obb_stock_bytes() > 0) == filled);
+}
+
+START_TEST(a_body_lies_in_a_block_in_stock_and_gives_it_back)
+{
+    enum { SIZE = 300000, FIRST = 70000 };
+    static char body[SIZE];
+    char heard[4096];
+    memset(body, 1, sizeof body);
+    obb_stock_set_limit(1u << 20);
+    char *block = obb_malloc(SIZE, 1);
+    memset(block, 2, SIZE);
+    obb_free(block);
+    const int s = dial();
+    for (int i = 0; i < 3; i++) {
+        await_stock(true);
+        say(s, "POST /count HTTP/1.1\r\n" H TYPE "Content-Length: 300000\r\n\r\n");
+        say_bytes(s, body, FIRST);
+        await_stock(false);
+        say_bytes(s, body + FIRST, SIZE - FIRST);
+        ck_assert(!hear(s, heard, sizeof heard, PATIENCE_MS));
+        ck_assert_msg(strstr(heard, "\r\n\r\n300000 300000") != NULL, "%s", heard);
+    }
+    await_stock(true);
+    close(s);
+    obb_stock_set_limit(0);
+}
+END_TEST
+
 START_TEST(who_sends_too_much_reads_why)
 {
     static char body[4u << 20];
@@ -85,6 +120,7 @@ int main(void)
     Suite *suite = suite_create("body");
     TCase *tc = http_case(suite, setup);
     tcase_add_test(tc, bodies_of_any_size_arrive_whole);
+    tcase_add_test(tc, a_body_lies_in_a_block_in_stock_and_gives_it_back);
     tcase_add_test(tc, who_sends_too_much_reads_why);
     tcase_add_test(tc, bodies_in_flight_share_a_budget);
     return test_main(suite);
