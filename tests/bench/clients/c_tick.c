@@ -1,6 +1,6 @@
-/* c_tick.c SOCKET - what a tick of 1,000 poses and 64 rays takes with the C client, beside the same
- * bytes written to a bare socket. Prints a row of CSV for each: the job, the least and the median
- * time, and the CPU of this program, in microseconds a tick. Fails if an answer is wrong. */
+/* c_tick.c SOCKET - what a tick of 1,000 poses and 64 rays takes with the C client, in turns with the
+ * same bytes written to a bare socket. Prints rows of CSV as clients.sh names them, one of the time and
+ * one of the CPU of this program. Fails if an answer is wrong. */
 #include <obbd.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -177,17 +177,18 @@ static int by_size(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-static void print_row(const char *job, double *us, double cpu)
+/* `n` figures of the client and of the bare socket, in microseconds. Sorts them. */
+static void print_row(const char *job, const char *must, size_t n, double *client, double *bare)
 {
-    const size_t n = (size_t)ROUNDS * TICKS;
-    qsort(us, n, sizeof *us, by_size);
-    (void)printf("%s,%.0f,%.0f,%.0f\n", job, us[0], us[n / 2], cpu / (double)n);
+    qsort(client, n, sizeof *client, by_size);
+    qsort(bare, n, sizeof *bare, by_size);
+    (void)printf("%s,%s,%.0f,%.0f,%.0f,%.0f\n", job, must, client[0], client[n / 2], bare[0],
+                 client[0] - bare[0]);
 }
 
 int main(int argc, char **argv)
 {
-    static double client_us[ROUNDS * TICKS], bare_us[ROUNDS * TICKS];
-    double client_cpu = 0, bare_cpu = 0;
+    static double us[2][ROUNDS * TICKS], cpu[2][ROUNDS]; /* of the client, of the bare socket */
     char url[200];
     if (argc != 2)
         fail("the path of a unix socket is wanted");
@@ -197,25 +198,21 @@ int main(int argc, char **argv)
     put_boxes(t);
     keep_ticks();
     const int made = bare_socket(argv[1]);
-    for (size_t round = 0; round < ROUNDS;
-         round++) { /* in turns, so that both meet the same machine */
-        double begun = cpu_us();
+    for (size_t turn = 0; turn < 2 * (size_t)ROUNDS; turn++) {
+        const size_t round = turn / 2, bare = turn % 2;
+        const double begun = cpu_us();
         for (size_t i = 0; i < TICKS; i++) {
             const double at = now_us();
-            tick(t, (unsigned)i);
-            client_us[round * TICKS + i] = now_us() - at;
+            if (bare == 0)
+                tick(t, (unsigned)i);
+            else
+                bare_tick(made, (unsigned)i);
+            us[bare][round * TICKS + i] = now_us() - at;
         }
-        client_cpu += cpu_us() - begun;
-        begun = cpu_us();
-        for (size_t i = 0; i < TICKS; i++) {
-            const double at = now_us();
-            bare_tick(made, (unsigned)i);
-            bare_us[round * TICKS + i] = now_us() - at;
-        }
-        bare_cpu += cpu_us() - begun;
+        cpu[bare][round] = (cpu_us() - begun) / TICKS;
     }
-    print_row("C: tick of 1000 poses and 64 rays", client_us, client_cpu);
-    print_row("the same bytes over a bare socket", bare_us, bare_cpu);
+    print_row("C: tick of 1000 poses and 64 rays", "250", (size_t)ROUNDS * TICKS, us[0], us[1]);
+    print_row("C: CPU of that", "", ROUNDS, cpu[0], cpu[1]);
     (void)close(made);
     obbd_close(o);
     return 0;

@@ -1,5 +1,9 @@
 #!/bin/sh
 # clients.sh OBBD PROGRAM... - runs each program with the unix socket of a daemon, and ends the daemon.
+#
+# The columns: the goal; the least and the median time with the client; the least time of the same
+# bytes over a bare socket in the same minute; and what the client itself takes, which is the
+# difference of both least times. All are microseconds, unless the job says bytes.
 set -eu
 daemon=$1
 shift
@@ -13,7 +17,7 @@ until grep -qs listening "$folder/log"; do
     [ "$tries" -lt 100 ] || exit 1
     sleep 0.1
 done
-echo job,least_us,median_us,cpu_us
+echo job,must,least,median,bare,own
 for program in "$@"; do
     # shellcheck disable=SC2086 # a program may have words before it
     $program "$folder/socket"
