@@ -7,7 +7,7 @@ JS_PACKAGES := $(PAGE_PACKAGES)
 PY_PACKAGES := python3 python3-setuptools python3-wheel
 CS_PACKAGES := mono-mcs mono-runtime
 C_PACKAGES := libcurl4-gnutls-dev pkg-config gcc
-CLIENTS_PACKAGES := $(JS_PACKAGES) $(PY_PACKAGES) $(CS_PACKAGES) $(C_PACKAGES) python3-pip python3-numpy libjansson-dev
+CLIENTS_PACKAGES := $(JS_PACKAGES) $(PY_PACKAGES) $(CS_PACKAGES) $(C_PACKAGES) g++ python3-pip python3-numpy libjansson-dev
 CLIENT_TESTS_NODE := tests/clients/node_modules/.package-lock.json
 .PHONY: clients clients-deps check-clients bench-clients client-js client-python client-c client-csharp
 

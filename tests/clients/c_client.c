@@ -979,9 +979,11 @@ static void broken_answers_are_refused_or_read_without_harm(void)
         obbd_open("http://engine", &(obbd_options){.transport = &transport, .retries = -1});
     obbd_tick *t = obbd_tick_new(client, "broken");
     uint64_t random = 20261123;
+    const char *effort = getenv("EFFORT");
+    const int rounds = 4000 * (effort != NULL ? (int)strtol(effort, NULL, 10) : 1);
     int refused = 0, other = 0;
     double as_it_is = 0;
-    for (int round = 0; round < 20000; round++) {
+    for (int round = 0; round < rounds; round++) {
         const size_t size = sizeof whole_answer;
         random = random * 6364136223846793005U + 1442695040888963407U;
         const unsigned what = (unsigned)(random >> 60);
@@ -1001,7 +1003,7 @@ static void broken_answers_are_refused_or_read_without_harm(void)
         free(broken.bytes);
     }
     (void)printf("%d refused, %d read as something else\n", refused, other);
-    CHECK(as_it_is > 0 && refused > 2000 && other > 2000);
+    CHECK(as_it_is > 0 && refused > rounds / 10 && other > rounds / 10);
     obbd_close(client);
 }
 

@@ -90,24 +90,27 @@ def random_values_come_back():
     rng = random.Random(20261123)
     nested = 0
     with Driver("echo:") as driver:
-        for _ in range(effort(300)):
+        for _ in range(effort(100)):
             value = random_value(rng)
             nested += isinstance(value, (list, dict))
             text = json.dumps(value, ensure_ascii=rng.random() < 0.5)
             assert same(json.loads(echoed(driver, text)[1]), value), text
-    assert nested > effort(50)
+    assert nested > effort(15)
 
 
+@test
 def numbers_have_a_point_where_the_locale_has_a_comma():
-    command = ["localedef", "-i", "de_DE", "-f", "UTF-8", f"{FOLDER}/de_DE.UTF-8"]
-    subprocess.run(command, check=True, capture_output=True)
-    variables = {"LOCPATH": str(FOLDER), "LC_ALL": "de_DE.UTF-8", "ASAN_OPTIONS": "detect_leaks=0"}  # LOCPATH leaks in glibc
+    # A locale of nothing but that, for which localedef needs no other package: it warns of what is missing.
+    codes = "".join(f"<U{i:04X}> /x{i:02x}\n" for i in range(128))
+    Path(FOLDER, "codes").write_text(f"<code_set_name> CODES\n<escape_char> /\nCHARMAP\n{codes}END CHARMAP\n", encoding="ascii")
+    Path(FOLDER, "numbers").write_text('LC_NUMERIC\ndecimal_point ","\nthousands_sep "."\ngrouping 3;3\nEND LC_NUMERIC\n', encoding="ascii")
+    command = ["localedef", "-c", "-f", f"{FOLDER}/codes", "-i", f"{FOLDER}/numbers", f"{FOLDER}/comma"]
+    subprocess.run(command, check=False, capture_output=True)
+    variables = {"LOCPATH": str(FOLDER), "LC_ALL": "comma", "ASAN_OPTIONS": "detect_leaks=0"}  # LOCPATH leaks in glibc
+    told = subprocess.run(["printf", "%.1f", "1,5"], env={**os.environ, **variables}, capture_output=True, text=True, check=False)
+    assert told.stdout == "1,5", "the locale has a comma"
     with Driver("echo:", variables=variables) as driver:
         assert echoed(driver, "[1.5,-2.25e-3,0.1,1e300]") == ("84fb3ff8000000000000fbbf626e978d4fdf3bfb3fb999999999999afb7e37e43c8800759c", "[1.5,-0.00225,0.1,1e+300]")
-
-
-if Path("/usr/share/i18n/locales/de_DE").exists():  # Debian's package locales
-    test(numbers_have_a_point_where_the_locale_has_a_comma)
 
 
 # ---- With daemons -------------------------------------------------------------------------------
@@ -174,8 +177,7 @@ def the_header_stands_alone_in_c99_and_c_plus_plus():
     header = str(INSTALLED / "include/obbd.h")
     strict = ["-Wall", "-Wextra", "-Wconversion", "-Werror", "-pedantic", "-fsyntax-only"]
     subprocess.run(["gcc", "-std=c99", *strict, "-x", "c", header], check=True)
-    if shutil.which("g++"):
-        subprocess.run(["g++", "-std=c++11", *strict, "-x", "c++", header], check=True)
+    subprocess.run(["g++", "-std=c++11", *strict, "-x", "c++", header], check=True)
 
 
 @test

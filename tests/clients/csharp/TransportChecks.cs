@@ -82,11 +82,7 @@ static partial class Checks
 
     static byte[] AnswerOfEveryKind()
     {
-        var columns = new ObbdMap
-        {
-            { "boxes", new uint[] { 5, 0 } }, { "distances", new double[] { 4, 0 } }, { "points", new double[] { 1, 2, 3, 0, 0, 0 } },
-            { "normals", new float[] { 0, 0, 1, 0, 0, 0 } }, { "times", new double[] { 5, 6 } }, { "clamped", new byte[] { 0, 1 } },
-        };
+        ObbdMap floats = HitsInColumns(new float[] { 0, 0, 1, 0, 0, 0 }), doubles = HitsInColumns(new double[] { 0, 0, 1, 0, 0, 0 });
         var hit = new ObbdMap { { "box", 5 }, { "distance", 1.5 }, { "point", V(1, 2, 3) }, { "normal", V(0, 0, 1) }, { "started_inside", true } };
         var at = new ObbdMap { { "revision", 5 }, { "time", 1.5 }, { "clamped", false } };
         return Written(new ObbdMap
@@ -94,12 +90,22 @@ static partial class Checks
             { "revision", 6 }, { "time", 2.5 }, { "removed", 0 }, { "posed", 2 }, { "ids", new ObbdMap { { "a", 1 }, { "b", 2 } } },
             { "results", new object[]
             {
-                new ObbdMap { { "at", at }, { "columns", columns } },
+                new ObbdMap { { "at", at }, { "columns", floats } },
                 new ObbdMap { { "results", new object[] { new ObbdMap { { "hits", new object[] { hit, hit } } }, new ObbdMap { { "hits", new object[0] } } } } },
                 new ObbdMap { { "results", new object[] { new ObbdMap { { "boxes", new[] { 1, 2 } } }, new ObbdMap { { "overlap", true } } } } },
                 new ObbdMap { { "count", 1 }, { "pairs", new uint[] { 1, 2 } } },
+                new ObbdMap { { "columns", doubles } },
             } },
         });
+    }
+
+    static ObbdMap HitsInColumns(object normals)
+    {
+        return new ObbdMap
+        {
+            { "boxes", new uint[] { 5, 0 } }, { "distances", new double[] { 4, 0 } }, { "points", new double[] { 1, 2, 3, 0, 0, 0 } },
+            { "normals", normals }, { "times", new double[] { 5, 6 } }, { "clamped", new byte[] { 0, 1 } },
+        };
     }
 
     static void ReadAll(ObbdTick tick)
@@ -156,6 +162,12 @@ static partial class Checks
             Same(tick.IdOf("b"), 2u);
             Same(tick.Hit(1, 0, out ObbdHit hit, 1) && hit.Started, true);
             Same(tick.Pair(3, 0, out uint a, out uint b), true);
+            foreach (int query in new[] { 0, 4 }) // floats, which are searched for, and doubles, which were found before
+            {
+                Same(tick.Hit(query, 0, out hit) && hit.Id == 5 && hit.Distance == 4 && double.IsNaN(hit.Fraction), true);
+                Same(hit.Point.Z == 3 && hit.Normal.Z == 1, true);
+                Same(tick.Hit(query, 1, out hit) || tick.Hit(query, 2, out hit), false, "the second ray hits nothing, and there is no third");
+            }
         }
         Same(transport.Requests, answers);
         return new ObbdMap { { "answers", answers }, { "broken", broken }, { "wrong", wrong } };

@@ -157,7 +157,7 @@ namespace Obbd
         /// <summary>Finds the columns of hits, and goes behind them.</summary>
         static void Find(ref CborReader reader, ref Columns found)
         {
-            found.At = reader.At;
+            found = new Columns { At = reader.At };
             int hits = 0;
             bool typed = reader.Major == 5;
             if (!typed)
