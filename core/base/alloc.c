@@ -8,6 +8,7 @@
 #include "core/base/trash.h"
 
 #include <malloc.h>
+#include <stdbool.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
@@ -63,16 +64,32 @@ void obb_use_large_pages(void *block, size_t bytes)
     (void)madvise(at + before, whole, MADV_HUGEPAGE); /* without them it only takes longer */
 }
 
+#ifdef MADV_POPULATE_WRITE
+enum { PAGE = 4096, STEP = 64 * PAGE };
+
+/* Returns whether up to STEP bytes of whole pages have all their pages, as blocks do that were in
+ * use before. */
+static bool all_there(void *at, size_t bytes)
+{
+    unsigned char there[STEP / PAGE];
+    if (mincore(at, bytes, there) != 0)
+        return false;
+    for (size_t i = 0; i < bytes / PAGE; i++)
+        if ((there[i] & 1) == 0)
+            return false;
+    return true;
+}
+#endif
+
 void obb_fill_pages(void *block, size_t bytes)
 {
 #ifdef MADV_POPULATE_WRITE
-    enum { PAGE = 4096, STEP = 64 * PAGE };
     const size_t before = PAGE - 1 - ((uintptr_t)block + PAGE - 1) % PAGE;
     char *at = (char *)block + before;
     size_t left = bytes < before ? 0 : (bytes - before) / PAGE * PAGE;
     while (left > 0) {
         const size_t step = left < STEP ? left : STEP;
-        if (madvise(at, step, MADV_POPULATE_WRITE) != 0)
+        if (!all_there(at, step) && madvise(at, step, MADV_POPULATE_WRITE) != 0)
             return; /* the pages come one by one, as they are written */
         at += step;
         left -= step;

@@ -36,7 +36,8 @@ void *obb_malloc_lines(size_t count, size_t size);
 void obb_use_large_pages(void *block, size_t bytes);
 
 /* Asks the system for all pages that lie wholly in a block, which the caller is about to fill. So a
- * page of 4 KiB takes 1.7 us; the fault at the first write to it would take 2.5 us. The block keeps
+ * page of 4 KiB takes 1.7 us; the fault at the first write to it would take 2.5 us. A page that is
+ * there takes 20 ns: it is looked for first, as asking for it again would take 150. The block keeps
  * what was written to it. If the system refuses, the pages come one by one as they are written. A
  * thread that maps memory meanwhile waits for 64 pages at most. */
 void obb_fill_pages(void *block, size_t bytes);

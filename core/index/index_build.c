@@ -26,7 +26,7 @@
 #define SUMMARISE_CHUNKS 64   /* at most */
 #define ORDER_BOXES      8192 /* boxes ordered in a chunk, about: 40 us */
 #define PACK_BOXES       4096 /* boxes packed in a chunk, whole nodes of level 1: 60 us */
-#define AHEAD            64   /* boxes prefetched ahead */
+#define AHEAD            24   /* boxes prefetched ahead */
 #define LEAST_SAMPLE     128  /* boxes in the sample: at least, at most, one in so many */
 #define MOST_SAMPLE      16384
 #define SAMPLE_SHARE     32
@@ -80,10 +80,6 @@ static bool cancelled(const struct obb_build *b)
 {
     return b->cancel != NULL && atomic_load_explicit(b->cancel, memory_order_relaxed);
 }
-
-/* Prefetches a line into the second cache. The first one waits for few lines at a time: packing
- * took twice as long when each line was to go there. */
-static void prefetch(const void *line) { __builtin_prefetch(line, 0, 2); }
 
 /* ---- One box --------------------------------------------------------------------------------- */
 
@@ -332,7 +328,7 @@ static void summarise_boxes(const struct obb_build *b, size_t first, size_t n,
     const struct obb_box *boxes[OBB_SUMMARIES];
     for (size_t i = 0; i < n; i++) {
         boxes[i] = &b->versions[first + i]->box;
-        prefetch(b->versions[obb_least(first + i + AHEAD, b->count - 1)]);
+        __builtin_prefetch(b->versions[obb_least(first + i + AHEAD, b->count - 1)]);
     }
     b->index->kernels->summarise(boxes, n, &b->sample_grid, out);
     if (b->sample_grid.nonuniform != NULL)
@@ -446,46 +442,62 @@ static obb_status order(struct obb_build *b, size_t chunk)
 
 /* ---- Packing --------------------------------------------------------------------------------- */
 
-/* Prefetches the next boxes, since the order of packing is not their order in memory. */
-static void fetch(const struct obb_build *b, size_t from, size_t end)
+/* Returns a box by its place, or the last one beyond the end. */
+static const obb_box *box_at(const struct obb_index *index, size_t i)
 {
-    for (size_t i = from; i < obb_least(from + OBB_NODE, end); i++) {
-        const char *version = (const char *)b->index->versions[i];
-        prefetch(version);
-        prefetch(version + offsetof(struct obb_version, id));
+    return &index->versions[obb_least(i, index->count - 1)]->box;
+}
+
+/* Quantises the ways of up to 16 boxes. */
+static void bound_ways(const struct obb_build *b, size_t first, size_t n, struct obb_node *node)
+{
+    const struct obb_index *index = b->index;
+    memset(node, 0xff, sizeof *node); /* OBB_CODE_NONE */
+    for (size_t k = 0; k < n; k++) {
+        const obb_bounds way = bounds_of_way(&index->versions[first + k]->box,
+                                             &b->to_of[first + k]->box, index->dimensions);
+        obb_node_set(node, (uint32_t)k, obb_grid_quantise(&index->grid, &way));
     }
+}
+
+/* Packs up to 16 boxes. The order of packing is not that of the memory, so the lines of the boxes
+ * that come AHEAD are fetched: between the steps of the kernel, since a processor takes about as
+ * many prefetches at a time as eight boxes need, and waits before it takes more. */
+static void pack_boxes(const struct obb_index *index, size_t first, size_t n, struct obb_node *node)
+{
+    if (index->dimensions == 3) {
+        const obb_box *boxes[OBB_NODE], *next[OBB_NODE];
+        for (size_t k = 0; k < OBB_NODE; k++) {
+            boxes[k] = box_at(index, first + k);
+            next[k] = box_at(index, first + k + AHEAD);
+        }
+        index->kernels->pack(boxes, n, next, &index->grid, index->boxes + first, node);
+        if (index->nonuniform == NULL)
+            return;
+    } else {
+        for (size_t k = 0; k < n; k++)
+            index->boxes[first + k] =
+                obb_packed_from_box(box_at(index, first + k), index->dimensions);
+    }
+    obb_tree_leaf(index->kernels, &index->grid, index->boxes + first, n, 0, node);
 }
 
 static void pack_leaf(struct obb_build *b, size_t first, size_t n, struct packed *packed)
 {
     struct obb_index *index = b->index;
     struct obb_node *node = &index->nodes[first / OBB_NODE];
-    const obb_box *boxes[OBB_NODE];
-    for (size_t k = 0; k < n; k++) {
-        const struct obb_version *version = index->versions[first + k];
+    if (b->to != NULL)
+        bound_ways(b, first, n, node);
+    else
+        pack_boxes(index, first, n, node);
+    for (size_t k = first; k < first + n; k++) { /* their lines are here now */
+        const struct obb_version *version = index->versions[k];
         const uint64_t id = version->id;
-        boxes[k] = &version->box;
-        index->ids[first + k] = id;
+        index->ids[k] = id;
         packed->least_id = id < packed->least_id ? id : packed->least_id;
         packed->most_id = id > packed->most_id ? id : packed->most_id;
         packed->plain &= obb_version_plain(version);
     }
-    if (b->to != NULL) {
-        memset(node, 0xff, sizeof *node); /* OBB_CODE_NONE */
-        for (size_t k = 0; k < n; k++) {
-            const obb_bounds way =
-                bounds_of_way(boxes[k], &b->to_of[first + k]->box, index->dimensions);
-            obb_node_set(node, (uint32_t)k, obb_grid_quantise(&index->grid, &way));
-        }
-        return;
-    }
-    if (index->dimensions == 3 && index->nonuniform == NULL) {
-        index->kernels->pack(boxes, n, &index->grid, index->boxes + first, node);
-        return;
-    }
-    for (size_t k = 0; k < n; k++)
-        index->boxes[first + k] = obb_packed_from_box(boxes[k], index->dimensions);
-    obb_tree_leaf(index->kernels, &index->grid, index->boxes + first, n, 0, node);
 }
 
 /* Gives the pages of a large index that a chunk is about to write. A small index lies in the heap,
@@ -508,12 +520,9 @@ static obb_status pack(struct obb_build *b, size_t chunk)
     struct packed *packed = &b->packed[chunk];
     *packed = (struct packed){.least_id = UINT64_MAX, .plain = true};
     fill_pages(index, begin, end);
-    for (size_t i = begin; i < begin + AHEAD; i += OBB_NODE)
-        fetch(b, i, end);
     for (size_t i = begin; i < end; i += OBB_NODE) {
         if (i % 1024 == 0 && cancelled(b))
             return OBB_CANCELLED;
-        fetch(b, i + AHEAD, end);
         pack_leaf(b, i, obb_least(end - i, OBB_NODE), packed);
     }
     obb_tree_merge(&index->tree, index->kernels, index->nodes, 1, begin / OBB_GROUP,

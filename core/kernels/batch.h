@@ -227,8 +227,10 @@ struct obb_kernels {
                       struct obb_summaries *out);
 
     /* Packs up to 16 boxes of space (3-D) and quantises their bounds on a uniform grid. Sets the
-     * remaining children to OBB_CODE_NONE. count > 0. */
-    void (*pack)(const struct obb_box *const *boxes, size_t count, const struct obb_grid *grid,
+     * remaining children to OBB_CODE_NONE. count > 0. Between its steps it prefetches the 16 boxes
+     * at `next`, two lines each. */
+    void (*pack)(const struct obb_box *const *boxes, size_t count,
+                 const struct obb_box *const *next, const struct obb_grid *grid,
                  struct obb_packed *out, struct obb_node *out_node);
 
     /* Quantises the bounds of up to 16 packed boxes on a uniform grid in the same way. */

@@ -5,8 +5,8 @@
 # carry the prefix of their layer, and there is no mutable data. Four exceptions, all of core: a query
 # whose index another one builds pauses with nanosleep (core/scene/motion.c), each thread has a
 # trash of large blocks that it has freed (core/base/trash.c), the process has a stock of such blocks
-# (core/base/stock.c), and large blocks that are filled at once ask for their pages with madvise
-# (core/base/alloc.c).
+# (core/base/stock.c), and large blocks that are filled at once look for their pages with mincore and
+# ask for them with madvise (core/base/alloc.c).
 set -u
 libobb=$1 libwire=$2
 looked=0 bad=0
@@ -15,7 +15,7 @@ undefined() { # ARCHIVE: prints the symbols that it needs and does not define
     nm "$1" | awk 'NF == 2 && $1 == "U" { need[$2] } NF == 3 { have[$3] } END { for (s in need) if (!(s in have)) print s }' | sort
 }
 
-allowed='^(malloc|calloc|realloc|free|aligned_alloc|mem(cpy|set|move|cmp|chr)|__mem(cpy|set|move)_chk|str(len|ncmp|cmp)|qsort|bsearch|nanosleep|malloc_usable_size|madvise)$
+allowed='^(malloc|calloc|realloc|free|aligned_alloc|mem(cpy|set|move|cmp|chr)|__mem(cpy|set|move)_chk|str(len|ncmp|cmp)|qsort|bsearch|nanosleep|malloc_usable_size|madvise|mincore)$
 ^(sqrt|sqrtf|floor|floorf|ceil|ceilf|fmod|trunc|rint|nearbyint|nextafter|frexp|ldexp|scalbn|fmin|fmax)$
 ^(__popcountdi2|__assert_fail|__stack_chk_fail|_GLOBAL_OFFSET_TABLE_|__cpu_indicator_init|__cpu_model|getauxval|__tls_get_addr)$
 ^(__(asan|tsan|ubsan|sanitizer|gcov)_|_?__sanitizer|llvm_)'

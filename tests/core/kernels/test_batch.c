@@ -369,9 +369,9 @@ START_TEST(boxes_are_packed_and_coded_to_the_same_bits)
                 struct obb_node node, same, coded;
                 memset(packed, 0, sizeof packed);
                 memset(again, 0, sizeof again);
-                obb_kernels_scalar.pack(from, count, &grid, packed, &node);
+                obb_kernels_scalar.pack(from, count, from, &grid, packed, &node);
                 for (size_t k = 0; k < other_count; k++) {
-                    others[k]->pack(from, count, &grid, again, &same);
+                    others[k]->pack(from, count, from, &grid, again, &same);
                     ck_assert_mem_eq(packed, again, sizeof packed); /* nothing behind the last */
                     ck_assert_mem_eq(&node, &same, sizeof node);
                     others[k]->encode(packed, count, &grid, &coded);
