@@ -61,19 +61,25 @@ function row(job, must, client, bare) {
     console.log([job, must, ...figures.map((figure) => figure.toFixed(0)), ...(other.length ? [] : ["", ""])].join());
 }
 
-/** Runs rounds of the works in turns, so that both meet the same machine. */
+/** Runs rounds of the works in turns, so that both meet the same machine. A work has `act`, which counts, and may have what does not:
+ * `before` it, and a `check` of what it gave. */
 async function measure(job, must, rounds, ticks, works) {
     const [us, cpu] = [works.map(() => []), works.map(() => [])];
     for (let turn = -2 * works.length; turn < rounds * works.length; turn++) {
         const which = (turn + 2 * works.length) % works.length;
-        const before = process.cpuUsage();
+        const { before, act, check } = works[which];
         for (let i = 0; i < ticks; i++) {
+            before?.(i);
+            const used = process.cpuUsage();
             const begun = performance.now();
-            await works[which](i);
-            if (turn >= 0) us[which].push(1000 * (performance.now() - begun)); // the others warm
+            const given = await act(i);
+            const took = performance.now() - begun;
+            const { user, system } = process.cpuUsage(used);
+            check?.(given, i);
+            if (turn < 0) continue; // these warm
+            us[which].push(1000 * took);
+            cpu[which].push(user + system);
         }
-        const { user, system } = process.cpuUsage(before);
-        if (turn >= 0) cpu[which].push((user + system) / ticks);
     }
     row(job, must, us[0], us[1] ?? []);
     row(`${job}: CPU`, "", cpu[0], cpu[1] ?? []);
@@ -115,13 +121,10 @@ for (const [how, must, rounds, commit] of [
         requests.push(await kept(commit));
     }
     await measure(`Node: tick of 1000 poses and 64 rays in ${how}`, must, rounds, TICKS, [
-        async (i) => {
-            shift(i);
-            check(await commit(obbd), i);
-        },
-        async (i) => {
-            const answer = await message(socket, requests[i % 2]);
-            assert.equal(answer.toString("latin1", 0, 12), "HTTP/1.1 200");
+        { before: shift, act: () => commit(obbd), check },
+        {
+            act: (i) => message(socket, requests[i % 2]),
+            check: (answer) => assert.equal(answer.toString("latin1", 0, 12), "HTTP/1.1 200"),
         },
     ]);
     socket.destroy();
@@ -137,5 +140,5 @@ const load = async () => {
     assert.equal((await big.commit({ put: boxes })).put, 100_000);
     await big.delete();
 };
-await measure("Node: first load of 100000 boxes as objects in JSON", "", 3, 1, [load]);
+await measure("Node: first load of 100000 boxes as objects in JSON", "", 3, 1, [{ act: load }]);
 await obbd.close();
