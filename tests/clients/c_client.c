@@ -980,7 +980,7 @@ static void broken_answers_are_refused_or_read_without_harm(void)
     obbd_tick *t = obbd_tick_new(client, "broken");
     uint64_t random = 20261123;
     const char *effort = getenv("EFFORT");
-    const int rounds = 4000 * (effort != NULL ? (int)strtol(effort, NULL, 10) : 1);
+    const int rounds = 20000 * (effort != NULL ? (int)strtol(effort, NULL, 10) : 1);
     int refused = 0, other = 0;
     double as_it_is = 0;
     for (int round = 0; round < rounds; round++) {

@@ -90,7 +90,7 @@ def random_values_come_back():
     rng = random.Random(20261123)
     nested = 0
     with Driver("echo:") as driver:
-        for _ in range(effort(100)):
+        for _ in range(effort(300)):
             value = random_value(rng)
             nested += isinstance(value, (list, dict))
             text = json.dumps(value, ensure_ascii=rng.random() < 0.5)
