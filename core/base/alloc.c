@@ -18,7 +18,7 @@
 
 /* A block of up to so many bytes that grows is copied into a block in stock: a page is copied
  * faster than the system gives a new one. Larger blocks grow in place or move without a copy. */
-#define COPIED ((size_t)1 << 20)
+#define COPIED ((size_t)2 << 20)
 
 /* Returns count * size, but at least 1. On overflow it returns SIZE_MAX, which no heap grants. */
 static size_t product(size_t count, size_t size)
