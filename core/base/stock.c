@@ -8,6 +8,10 @@
 
 enum { MOST = 32 }; /* blocks */
 
+/* A block that is taken may be larger than what was asked for by a part of it: the budget of the one
+ * who takes it counts only what was asked for, and all pages of the block are there. */
+enum { SLACK = 32 };
+
 struct kept {
     void *block;
     size_t bytes;
@@ -18,6 +22,8 @@ struct kept {
 static struct {
     atomic_flag in_hand; /* a thread reads or writes the rest */
     atomic_size_t bytes; /* of all blocks; read by any thread */
+    obb_stock_scarce *scarce;
+    const void *context;
     size_t limit;
     size_t count;
     uint64_t puts;
@@ -45,10 +51,12 @@ static void *remove_kept(size_t i)
     return kept.block;
 }
 
-void obb_stock_set_limit(size_t limit)
+void obb_stock_set_limit(size_t limit, obb_stock_scarce *scarce, const void *context)
 {
     while (!take_in_hand())
         continue;
+    stock.scarce = scarce;
+    stock.context = context;
     stock.limit = limit;
     while (limit == 0 && stock.count > 0)
         free(remove_kept(stock.count - 1));
@@ -62,7 +70,7 @@ void *obb_stock_take(size_t bytes, size_t alignment)
     size_t best = stock.count;
     for (size_t i = 0; i < stock.count; i++) {
         const struct kept *kept = &stock.kept[i];
-        if (kept->bytes >= bytes && kept->bytes - bytes <= bytes / 8 &&
+        if (kept->bytes >= bytes && kept->bytes - bytes <= bytes / SLACK &&
             ((uintptr_t)kept->block & (alignment - 1)) == 0 &&
             (best == stock.count || kept->bytes < stock.kept[best].bytes))
             best = i;
@@ -89,14 +97,22 @@ static void *remove_oldest(void)
     return remove_kept(oldest);
 }
 
+/* Returns how many bytes may be in stock now. */
+static size_t limit_now(void)
+{
+    return stock.scarce != NULL && stock.scarce(stock.context) ? 0 : stock.limit;
+}
+
 bool obb_stock_put(void *block, size_t bytes)
 {
     if (bytes < OBB_STOCK_LEAST || !take_in_hand())
         return false;
     void *old[MOST];
     size_t count = 0;
-    const bool fits = bytes <= stock.limit / 2;
-    while (fits && (stock.count == MOST || obb_stock_bytes() > stock.limit - bytes))
+    const size_t limit = limit_now();
+    const bool fits = bytes <= limit / 2;
+    const size_t beside = fits ? limit - bytes : limit;
+    while (obb_stock_bytes() > beside || (fits && stock.count == MOST))
         old[count++] = remove_oldest();
     if (fits) {
         stock.kept[stock.count++] =

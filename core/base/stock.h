@@ -18,12 +18,16 @@
 /* Bytes. Smaller blocks are not kept: the heap has their pages (see server/main.c). */
 #define OBB_STOCK_LEAST ((size_t)256 << 10)
 
-/* Lets the stock hold up to `limit` bytes from now on. 0 gives all blocks back to the system. Waits
- * while another thread has the stock in hand. */
-void obb_stock_set_limit(size_t limit);
+/* Says whether memory is short at this moment. Any thread may call it. */
+typedef bool obb_stock_scarce(const void *context);
+
+/* Lets the stock hold up to `limit` bytes from now on. 0 gives all blocks back to the system. While
+ * `scarce` returns true, the limit is 0, too: then each block that is freed takes all others out of
+ * the stock. NULL: memory is never short. Waits while another thread has the stock in hand. */
+void obb_stock_set_limit(size_t limit, obb_stock_scarce *scarce, const void *context);
 
 /* Returns a block of at least `bytes` bytes whose address is a multiple of `alignment`, a power of
- * two, or NULL if there is none in stock. The block is at most an eighth larger than `bytes`, and
+ * two, or NULL if there is none in stock. The block is at most a 32nd larger than `bytes`, and
  * holds what was last written to it. The caller frees it with obb_free. */
 void *obb_stock_take(size_t bytes, size_t alignment);
 

@@ -68,10 +68,16 @@ static void before_sleep(void *context)
     gone(t, t->bytes);
 }
 
+static bool is_scarce(const void *context)
+{
+    const struct obb_budget *budget = context;
+    return obb_budget_used(budget) > budget->limit / 2;
+}
+
 void srv_trash_start(struct srv_trash *trash)
 {
     if (srv_timer_create(trash->loop, age, trash, &trash->timer)) /* else nothing is kept */
-        obb_stock_set_limit(trash->stock);
+        obb_stock_set_limit(trash->stock, is_scarce, trash->budget);
     obb_trash_collect(charge, trash);
     srv_loop_set_rest(trash->loop, before_sleep, trash);
 }
@@ -82,7 +88,7 @@ void srv_trash_stop(struct srv_trash *trash)
     assert(!trash->busy);
     srv_loop_set_rest(trash->loop, NULL, NULL);
     obb_trash_collect(NULL, NULL);
-    obb_stock_set_limit(0);
+    obb_stock_set_limit(0, NULL, NULL);
     srv_timer_destroy(trash->timer);
     obb_trash_empty(obb_trash_take(&bytes));
     gone(trash, bytes);

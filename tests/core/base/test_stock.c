@@ -13,7 +13,7 @@
 
 #define MIB ((size_t)1 << 20)
 
-static void no_stock(void) { obb_stock_set_limit(0); }
+static void no_stock(void) { obb_stock_set_limit(0, NULL, NULL); }
 
 START_TEST(in_the_beginning_nothing_is_kept)
 {
@@ -90,7 +90,7 @@ static bool take_block(size_t bytes, size_t alignment)
     size_t best = model.count;
     for (size_t i = 0; i < model.count; i++)
         if (bytes >= OBB_STOCK_LEAST && model.list[i].bytes >= bytes &&
-            8 * model.list[i].bytes <= 9 * bytes &&
+            32 * model.list[i].bytes <= 33 * bytes &&
             (uintptr_t)model.list[i].block % alignment == 0 &&
             (best == model.count || model.list[i].bytes < model.list[best].bytes))
             best = i;
@@ -128,10 +128,10 @@ START_TEST(blocks_are_kept_taken_and_freed_as_in_a_list)
     test_rng rng = {.s = 31 + (uint64_t)_i};
     size_t found = 0, missing = 0, bytes;
     model.count = model.freed = trashed = 0;
-    obb_stock_set_limit(limit);
+    obb_stock_set_limit(limit, NULL, NULL);
     obb_trash_collect(note, NULL);
     for (size_t i = 0; i < steps; i++) {
-        const size_t size = 200000 + limit / 70 * test_below(&rng, 40);
+        const size_t size = 200000 + limit / 16 * test_below(&rng, 10);
         const size_t what = test_below(&rng, 20), alignment = what % 2 == 0 ? 4096 : 16;
         if (what < 10) {
             put_block(size, alignment, limit);
@@ -152,9 +152,28 @@ START_TEST(blocks_are_kept_taken_and_freed_as_in_a_list)
     (void)printf("limit %zu: %zu takes found a block, %zu none, %zu bytes were freed\n", limit,
                  found, missing, model.freed);
     ck_assert(found > steps / 100 && missing > steps / 100 && model.freed > 10 * limit);
-    obb_stock_set_limit(0);
+    obb_stock_set_limit(0, NULL, NULL);
     ck_assert_uint_eq(obb_stock_bytes(), 0);
     ck_assert_ptr_null(obb_stock_take(MIB, 1));
+}
+END_TEST
+
+static bool tell(const void *scarce) { return *(const bool *)scarce; }
+
+START_TEST(nothing_is_kept_while_memory_is_short)
+{
+    bool scarce = false;
+    obb_stock_set_limit(16 * MIB, tell, &scarce);
+    for (size_t i = 0; i < 3; i++)
+        obb_free(obb_malloc(i + 1, MIB));
+    ck_assert_uint_ge(obb_stock_bytes(), 6 * MIB);
+    scarce = true;
+    obb_free(obb_calloc(1, MIB)); /* takes the others with it */
+    ck_assert_uint_eq(obb_stock_bytes(), 0);
+    scarce = false;
+    obb_free(obb_calloc(1, MIB));
+    ck_assert_uint_ge(obb_stock_bytes(), MIB);
+    obb_stock_set_limit(0, NULL, NULL);
 }
 END_TEST
 
@@ -162,13 +181,13 @@ END_TEST
 
 START_TEST(a_freed_block_is_the_next_one_of_its_size)
 {
-    obb_stock_set_limit(16 * MIB);
+    obb_stock_set_limit(16 * MIB, NULL, NULL);
     char *block = obb_malloc(MIB, 3);
     obb_free(block);
     ck_assert_uint_ge(obb_stock_bytes(), 3 * MIB);
     obb_free(obb_malloc(OBB_STOCK_LEAST / 2, 1)); /* too small */
     ck_assert_uint_ge(obb_stock_bytes(), 3 * MIB);
-    ck_assert_ptr_eq(obb_malloc(MIB - MIB / 10, 3), block);
+    ck_assert_ptr_eq(obb_malloc(MIB - MIB / 40, 3), block);
     ck_assert_uint_eq(obb_stock_bytes(), 0);
     memset(block, 7, 3 * MIB - MIB / 2);
     obb_free(block);
@@ -181,7 +200,7 @@ END_TEST
 
 START_TEST(blocks_of_lines_begin_at_a_line_in_stock_too)
 {
-    obb_stock_set_limit(16 * MIB);
+    obb_stock_set_limit(16 * MIB, NULL, NULL);
     for (size_t i = 0; i < 4; i++)
         obb_free(obb_malloc(MIB, 1)); /* glibc: 16 bytes behind a page */
     char *lines = obb_malloc_lines(MIB, 1);
@@ -211,18 +230,18 @@ static bool grows_into_stock(size_t from, size_t to, size_t kept)
     memset(block, 1, to);
     const bool moved = block == in_stock;
     obb_free(block);
-    obb_stock_set_limit(0);
-    obb_stock_set_limit(16 * MIB);
+    obb_stock_set_limit(0, NULL, NULL);
+    obb_stock_set_limit(16 * MIB, NULL, NULL);
     return moved;
 }
 
 START_TEST(a_block_that_grows_moves_into_stock_with_what_it_holds)
 {
-    obb_stock_set_limit(16 * MIB);
+    obb_stock_set_limit(16 * MIB, NULL, NULL);
     ck_assert(grows_into_stock(100000, MIB, MIB));
-    ck_assert(grows_into_stock(MIB / 2, MIB, MIB + MIB / 10));
-    ck_assert(!grows_into_stock(MIB / 2, MIB, MIB + MIB / 7)); /* too large */
-    ck_assert(!grows_into_stock(MIB / 2, MIB, MIB - 8192));    /* too small */
+    ck_assert(grows_into_stock(MIB / 2, MIB, MIB + MIB / 40));
+    ck_assert(!grows_into_stock(MIB / 2, MIB, MIB + MIB / 20)); /* too large */
+    ck_assert(!grows_into_stock(MIB / 2, MIB, MIB - 8192));     /* too small */
     ck_assert(grows_into_stock(2 * MIB - 8192, 4 * MIB, 4 * MIB));
     ck_assert(!grows_into_stock(3 * MIB, 4 * MIB, 4 * MIB)); /* moves without a copy */
     char *block = obb_malloc(MIB, 1);
@@ -268,15 +287,15 @@ START_TEST(no_two_threads_get_one_block)
     enum { THREADS = 4 };
     pthread_t threads[THREADS];
     reused = 0;
-    obb_stock_set_limit(4 * MIB);
+    obb_stock_set_limit(4 * MIB, NULL, NULL);
     for (uintptr_t i = 0; i < THREADS; i++)
         ck_assert_int_eq(pthread_create(&threads[i], NULL, use_blocks, (void *)(i * 16 + 1)), 0);
     for (size_t i = 0; i < THREADS; i++)
         pthread_join(threads[i], NULL);
     (void)printf("%zu blocks came from stock\n", (size_t)reused);
-    ck_assert_uint_gt(reused, THREADS * 100U);
+    ck_assert_uint_gt(reused, (size_t)THREADS * 100);
     ck_assert_uint_le(obb_stock_bytes(), 4 * MIB);
-    obb_stock_set_limit(0);
+    obb_stock_set_limit(0, NULL, NULL);
     ck_assert_uint_eq(obb_stock_bytes(), 0);
 }
 END_TEST
@@ -289,6 +308,7 @@ int main(void)
     tcase_set_timeout(tc, test_patience(60));
     tcase_add_test(tc, in_the_beginning_nothing_is_kept);
     tcase_add_loop_test(tc, blocks_are_kept_taken_and_freed_as_in_a_list, 0, 3);
+    tcase_add_test(tc, nothing_is_kept_while_memory_is_short);
     tcase_add_test(tc, a_freed_block_is_the_next_one_of_its_size);
     tcase_add_test(tc, blocks_of_lines_begin_at_a_line_in_stock_too);
     tcase_add_test(tc, a_block_that_grows_moves_into_stock_with_what_it_holds);

@@ -168,6 +168,12 @@ START_TEST(blocks_in_stock_that_nobody_takes_become_trash)
     ck_assert(!trash.ages); /* the loop sleeps again */
     obb_free(obb_malloc(MIB, 1));
     ck_assert_uint_ge(obb_stock_bytes(), MIB);
+    ck_assert(obb_budget_take(&budget, 4 * MIB + 1)); /* more than half */
+    obb_free(obb_calloc(1, MIB));
+    ck_assert_uint_eq(obb_stock_bytes(), 0);
+    obb_budget_give(&budget, 4 * MIB + 1);
+    obb_free(obb_calloc(1, MIB));
+    ck_assert_uint_ge(obb_stock_bytes(), MIB);
     srv_trash_stop(&trash);
     ck_assert_uint_eq(obb_stock_bytes(), 0);
 }

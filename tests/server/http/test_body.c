@@ -44,7 +44,7 @@ START_TEST(a_body_lies_in_a_block_in_stock_and_gives_it_back)
     static char body[SIZE];
     char heard[4096];
     memset(body, 1, sizeof body);
-    obb_stock_set_limit(1u << 20);
+    obb_stock_set_limit(1u << 20, NULL, NULL);
     char *block = obb_malloc(SIZE, 1);
     memset(block, 2, SIZE);
     obb_free(block);
@@ -60,7 +60,7 @@ START_TEST(a_body_lies_in_a_block_in_stock_and_gives_it_back)
     }
     await_stock(true);
     close(s);
-    obb_stock_set_limit(0);
+    obb_stock_set_limit(0, NULL, NULL);
 }
 END_TEST
 
