@@ -203,6 +203,18 @@ void wire_cbor_ids_part(struct wire_out *out, const uint64_t *ids, size_t count)
     wire_buf_added(out->buf, count * 4);
 }
 
+void wire_cbor_id_pairs(struct wire_out *out, uint64_t base, const uint64_t *halves, size_t count)
+{
+    unsigned char *at = room(out, count * 8);
+    if (at == NULL)
+        return;
+    for (size_t i = 0; i < count; i++) { /* no id needs more than 32 bits */
+        const uint64_t low = base + (uint32_t)halves[i], high = base + (halves[i] >> 32);
+        at = put_bytes(at, low << 32 | high, 8);
+    }
+    wire_buf_added(out->buf, count * 8);
+}
+
 /* ---- JSON text to CBOR ----------------------------------------------------------------------- */
 
 /* The text was checked when it was received: it is one compact value, not deeper than the decoder

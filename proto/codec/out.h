@@ -78,6 +78,7 @@ void wire_cbor_column_part(struct wire_out *out, wire_out_type type, const doubl
                            size_t count);
 void wire_cbor_ids(struct wire_out *out, size_t count, uint64_t largest);
 void wire_cbor_ids_part(struct wire_out *out, const uint64_t *ids, size_t count);
+void wire_cbor_id_pairs(struct wire_out *out, uint64_t base, const uint64_t *halves, size_t count);
 
 /* ---- The face -------------------------------------------------------------------------------- */
 
@@ -274,6 +275,20 @@ static inline void wire_out_ids_part(struct wire_out *out, const uint64_t *ids, 
 static inline void wire_out_id(struct wire_out *out, uint64_t id)
 {
     wire_out_ids_part(out, &id, 1);
+}
+
+/* Writes two ids for each number: `base` and its high half, then `base` and its low half. */
+static inline void wire_out_id_pairs(struct wire_out *out, uint64_t base, const uint64_t *halves,
+                                     size_t count)
+{
+    if (out->cbor && out->narrow) {
+        wire_cbor_id_pairs(out, base, halves, count);
+        return;
+    }
+    for (size_t i = 0; i < count; i++) {
+        const uint64_t ids[2] = {base + (halves[i] >> 32), base + (uint32_t)halves[i]};
+        wire_out_ids_part(out, ids, 2);
+    }
 }
 
 static inline void wire_out_ids_end(struct wire_out *out) { wire_out_array_end(out); }

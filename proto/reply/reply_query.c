@@ -388,22 +388,38 @@ static void put_pair(struct wire_out *out, const struct obb_view *view, const ob
  * the memory serve the loads in parallel. */
 enum { AHEAD = 32 };
 
-static void put_flat_ids(struct wire_out *out, const obb_result *result)
+/* Returns the largest id of the listed pairs; 0 if there are none. */
+static uint64_t largest_id(const obb_result *result)
 {
     uint64_t largest = 0;
-    if (out->cbor) {
+    if (result->pair_ranks == NULL) {
         for (size_t i = 0; i < result->pair_count; i++) {
-            const uint64_t id = obb_result_id(result, i, true);
+            const uint64_t id = obb_view_id(result->pairs[i].b);
             largest = id > largest ? id : largest;
         }
+        return largest;
     }
+    for (size_t i = 0; i < result->pair_count; i++) {
+        const uint32_t rank = (uint32_t)result->pair_ranks[i];
+        largest = rank > largest ? rank : largest;
+    }
+    return result->pair_count > 0 ? result->rank_base + largest : 0;
+}
+
+static void put_flat_ids(struct wire_out *out, const obb_result *result)
+{
     uint64_t ids[AHEAD][2];
-    wire_out_ids(out, 2 * result->pair_count, largest);
+    wire_out_ids(out, 2 * result->pair_count, out->cbor ? largest_id(result) : 0);
+    if (result->pair_ranks != NULL) {
+        wire_out_id_pairs(out, result->rank_base, result->pair_ranks, result->pair_count);
+        wire_out_ids_end(out);
+        return;
+    }
     for (size_t i = 0; i < result->pair_count; i += AHEAD) {
         const size_t left = result->pair_count - i, count = left < AHEAD ? left : AHEAD;
         for (size_t j = 0; j < count; j++) {
-            ids[j][0] = obb_result_id(result, i + j, false);
-            ids[j][1] = obb_result_id(result, i + j, true);
+            ids[j][0] = obb_view_id(result->pairs[i + j].a);
+            ids[j][1] = obb_view_id(result->pairs[i + j].b);
         }
         wire_out_ids_part(out, &ids[0][0], 2 * count);
     }

@@ -155,7 +155,7 @@ START_TEST(numbers_and_lists_of_ids_come_out_in_both_media)
     struct wire_buf json = {0}, cbor = {0};
     for (int media = 0; media < 2; media++) {
         struct wire_out out = media == 0 ? wire_out_json(&json) : wire_out_cbor(&cbor);
-        wire_out_map(&out, 7);
+        wire_out_map(&out, 9);
         wire_out_name_key(&out, obb_str_of("numbers"));
         wire_out_doubles(&out, (const double[3]){1.0, -0.5, 1e300}, 3);
         wire_out_name_key(&out, obb_str_of("none"));
@@ -169,6 +169,15 @@ START_TEST(numbers_and_lists_of_ids_come_out_in_both_media)
         wire_out_id(&out, 1);
         wire_out_ids_part(&out, (const uint64_t[]){UINT64_C(1) << 32}, 1);
         wire_out_ids_end(&out);
+        wire_out_name_key(&out, obb_str_of("small pairs"));
+        wire_out_ids(&out, 4, UINT32_MAX);
+        wire_out_id_pairs(&out, 3, (const uint64_t[]){0, UINT64_C(0x7fffffff) << 32 | 0xfffffffc},
+                          2);
+        wire_out_ids_end(&out);
+        wire_out_name_key(&out, obb_str_of("large pairs"));
+        wire_out_ids(&out, 2, UINT64_C(2) << 32);
+        wire_out_id_pairs(&out, UINT64_C(1) << 32, (const uint64_t[]){UINT64_C(1) << 32 | 7}, 1);
+        wire_out_ids_end(&out);
         wire_out_name_key(&out, obb_str_of("signed"));
         wire_out_signed(&out, INT32_MIN);
         wire_out_name_key(&out, obb_str_of("true"));
@@ -178,12 +187,14 @@ START_TEST(numbers_and_lists_of_ids_come_out_in_both_media)
         wire_out_map_end(&out);
     }
     json_t *value = cbor_read(cbor.bytes, cbor.length);
-    ck_assert_uint_eq(cbor_typed_arrays(), 3);
+    ck_assert_uint_eq(cbor_typed_arrays(), 4);
     json_decref(value);
     check_written(
         NULL, NULL, &json, &cbor,
         "{\"numbers\":[1,-0.5,1e300],\"none\":[],\"small ids\":[1,4294967295],"
-        "\"large ids\":[1,4294967296],\"signed\":-2147483648,\"true\":true,\"\\\"\":null}");
+        "\"large ids\":[1,4294967296],\"small pairs\":[3,3,2147483650,4294967295],"
+        "\"large "
+        "pairs\":[4294967297,4294967303],\"signed\":-2147483648,\"true\":true,\"\\\"\":null}");
 }
 END_TEST
 
