@@ -12,6 +12,7 @@
 enum {
     WAIT_MS = 1000,         /* for an answer of a server */
     RETRY_MS = 200,         /* before something that failed is tried again */
+    PASS_MS = 100,          /* for the library to take one message that has come */
     WATCH_MS = 500,         /* between two looks at whether the log is delivered */
     STUCK_LOOKS = 4,        /* so often nothing came, although there was more */
     HEARTBEAT_MS = 500,     /* of the consumer */
@@ -411,11 +412,23 @@ static void on_aside(natsConnection *connection, natsSubscription *subscription,
         s->n.natsMsg_Destroy(message);
 }
 
+/* The end of a subscription, on its own thread, which still holds a reference to it. The thread of
+ * the library that reads from the server may have looked the subscription up just before, and holds
+ * none: until 3.6 it went on with freed memory (nats.c issue 637). The server answers behind what it
+ * sent, and the same thread reads the answer. After that nobody has the subscription in hand. */
+static void on_over(void *context)
+{
+    struct nats *s = context;
+    if (s->n.natsConnection_FlushTimeout(s->connection, WAIT_MS) != NATS_OK)
+        s->n.nats_Sleep(PASS_MS); /* it is not connected, so nothing more is read */
+}
+
 /* No callback of it is under way any more. */
 static void on_aside_over(void *context)
 {
     struct aside *side = context;
     struct nats *s = side->nats;
+    on_over(s);
     (void)pthread_mutex_lock(&s->lock);
     *(side->previous != NULL ? &side->previous->next : &s->asides) = side->next;
     if (side->next != NULL)
@@ -544,8 +557,10 @@ static natsStatus ask(struct nats *s, const char *subject, uint64_t from, natsMs
     options.Config.OptStartSeq = from;
     const natsStatus status =
         s->n.js_Subscribe(out, s->js, subject, taker, context, NULL, &options, &code);
-    if (status == NATS_OK) /* with a limit, the library drops messages */
+    if (status == NATS_OK) { /* with a limit, the library drops messages */
         (void)s->n.natsSubscription_SetPendingLimits(*out, -1, -1);
+        (void)s->n.natsSubscription_SetOnCompleteCB(*out, on_over, s);
+    }
     return status;
 }
 
@@ -656,6 +671,8 @@ static natsStatus connect_once(struct nats *s)
         char all[sizeof s->inbox + 2];
         (void)snprintf(all, sizeof all, "%s.*", s->inbox);
         status = s->n.natsConnection_Subscribe(&s->acks, s->connection, all, on_ack, s);
+        if (status == NATS_OK)
+            (void)s->n.natsSubscription_SetOnCompleteCB(s->acks, on_over, s);
     }
     if (status == NATS_OK)
         status = make_streams(s);

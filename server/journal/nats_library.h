@@ -10,8 +10,10 @@
 /* What is used of it. */
 #define SRV_NATS_FUNCTIONS(X)                  \
     X(nats_CloseAndWait)                       \
+    X(nats_Sleep)                              \
     X(natsConnection_Connect)                  \
     X(natsConnection_Destroy)                  \
+    X(natsConnection_FlushTimeout)             \
     X(natsConnection_JetStream)                \
     X(natsConnection_PublishMsg)               \
     X(natsConnection_PublishRequest)           \
