@@ -23,13 +23,11 @@ static bool move_to_stock(struct srv_exchange *x)
 {
     if (x->declared == UINT64_MAX || x->body_capacity != SRV_FIRST_BODY)
         return false;
-    struct obb_budget *budget = x->all->options->budget;
-    const size_t more = (size_t)x->declared - SRV_FIRST_BODY;
-    if (!obb_budget_take(budget, more))
-        return false;
     char *body = obb_stock_take((size_t)x->declared, 1);
-    if (body == NULL) {
-        obb_budget_give(budget, more);
+    if (body == NULL)
+        return false;
+    if (!obb_budget_take(x->all->options->budget, (size_t)x->declared - SRV_FIRST_BODY)) {
+        obb_free(body);
         return false;
     }
     memcpy(body, x->body, x->body_length);
