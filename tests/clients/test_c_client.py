@@ -95,7 +95,7 @@ def random_values_come_back():
             nested += isinstance(value, (list, dict))
             text = json.dumps(value, ensure_ascii=rng.random() < 0.5)
             assert same(json.loads(echoed(driver, text)[1]), value), text
-    assert nested > effort(15)
+    assert nested > effort(50)
 
 
 @test
