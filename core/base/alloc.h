@@ -1,6 +1,6 @@
-/* Memory from the heap, with products checked for overflow. Large blocks that were freed may be kept
- * and given out again (stock.h). Tests wrap malloc and its kin at link time to make the n-th call
- * fail, so core keeps no state for such tests. */
+/* Memory from the heap, with products checked for overflow. Large blocks that were freed may be
+ * kept and given out again (stock.h). Tests wrap malloc and its kin at link time to make the n-th
+ * call fail, so core keeps no state for such tests. */
 #ifndef OBB_ALLOC_H
 #define OBB_ALLOC_H
 

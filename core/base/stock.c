@@ -8,8 +8,8 @@
 
 enum { MOST = 32 }; /* blocks */
 
-/* A block that is taken may be larger than what was asked for by a part of it: the budget of the one
- * who takes it counts only what was asked for, and all pages of the block are there. */
+/* A block that is taken may be larger than what was asked for by one part in so many. The budget
+ * counts only what was asked for, and all pages of the block are there. */
 enum { SLACK = 32 };
 
 struct kept {

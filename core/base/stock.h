@@ -6,9 +6,9 @@
  * block in stock keeps its pages.
  *
  * The process has one stock, because a block may be freed by another thread than the one that will
- * use it next. Allocating and freeing wait for nobody: while one thread has the stock in hand, others
- * find nothing in it and no room. In the beginning the stock has no room. All functions may be
- * called from any thread at the same time. */
+ * use it next. Allocating and freeing wait for nobody: while one thread has the stock in hand,
+ * others find nothing in it and no room. In the beginning the stock has no room. All functions may
+ * be called from any thread at the same time. */
 #ifndef OBB_STOCK_H
 #define OBB_STOCK_H
 

@@ -3,9 +3,9 @@
  * within it.
  *
  * Of the large blocks that any thread frees, some are kept in stock for the next request
- * (core/base/stock.h). The budget does not count them: the stock has a limit of its own,
- * and holds nothing while more than half of the budget is in use. A block
- * that nobody takes for five to six times age_ms becomes trash. */
+ * (core/base/stock.h). The budget does not count them: the stock has a limit of its own, and keeps
+ * nothing while more than half of the budget is in use. A block that nobody takes for five to six
+ * times age_ms becomes trash. */
 #ifndef SRV_TRASH_H
 #define SRV_TRASH_H
 

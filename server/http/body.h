@@ -1,5 +1,5 @@
-/* The body of a request, collected in one buffer that grows with the bytes that have arrived, or that
- * comes from stock. */
+/* The body of a request, collected in one buffer that grows with the bytes that have arrived, or
+ * that comes from stock. */
 #ifndef SRV_BODY_H
 #define SRV_BODY_H
 

@@ -6,8 +6,8 @@
  *
  * A mark is no record: it holds the id of its process and a number, 16 bytes. Nobody else waits for
  * it. SRV_MARKS_CLEAR_MS after a process has read its second mark, it sends one that removes all of
- * its earlier ones. So the log keeps the marks of some seconds, and at rest one of each process that
- * ever sent one.
+ * its earlier ones. So the log keeps the marks of some seconds, and at rest one of each process
+ * that ever sent one.
  *
  * Loop only. */
 #ifndef SRV_MARKS_H

@@ -414,13 +414,13 @@ static void on_aside(natsConnection *connection, natsSubscription *subscription,
 
 /* The end of a subscription, on its own thread, which still holds a reference to it. The thread of
  * the library that reads from the server may have looked the subscription up just before, and holds
- * none: until 3.6 it went on with freed memory (nats.c issue 637). The server answers behind what it
- * sent, and the same thread reads the answer. After that nobody has the subscription in hand. */
+ * none: until 3.6 it went on with freed memory (nats.c issue 637). The server answers behind what
+ * it sent, and the same thread reads the answer. After that nobody has the subscription in hand. */
 static void on_over(void *context)
 {
     struct nats *s = context;
     if (s->n.natsConnection_FlushTimeout(s->connection, WAIT_MS) != NATS_OK)
-        s->n.nats_Sleep(PASS_MS); /* it is not connected, so nothing more is read */
+        s->n.nats_Sleep(PASS_MS); /* nothing is read any more, or only slowly */
 }
 
 /* No callback of it is under way any more. */

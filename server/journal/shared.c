@@ -1550,9 +1550,9 @@ bool srv_shared_sleep(struct srv_journal *journal, obb_str name)
 
 /* ---- Scenes that ended unseen ---------------------------------------------------------------- */
 
-/* Of a scene that ended, everything is purged once its end is forgotten: perhaps while a process that
- * begins has read that it was made, and not yet that it ended. The last message about a scene that is
- * there is never purged. */
+/* Of a scene that ended, everything is purged once its end is forgotten: perhaps while a process
+ * that begins has read that it was made, and not yet that it ended. The last message about a scene
+ * that is there is never purged. */
 
 /* Sets the tags of these questions apart from those of pieces. */
 #define PROOF_TAG (UINT64_C(1) << 60)

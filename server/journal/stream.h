@@ -60,8 +60,8 @@ struct srv_stream {
     /* Removes the messages under this name whose places are below `seq`. The last message of the
      * log must not be among them. Returns false as `append`. */
     bool (*purge)(struct srv_stream *stream, obb_str name, uint64_t seq, uint64_t tag);
-    /* Asks whether the message at the place `seq` is still in the log: srv_stream_calls.got, without
-     * bytes. Returns false as `get`. */
+    /* Asks whether the message at the place `seq` is still in the log: srv_stream_calls.got,
+     * without bytes. Returns false as `get`. */
     bool (*has)(struct srv_stream *stream, uint64_t seq, uint64_t tag);
     /* Delivers the log once more, from the place `seq` on, which lies before what was delivered
      * last. Nothing else is delivered from this call on. */

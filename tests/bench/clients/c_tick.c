@@ -1,6 +1,6 @@
-/* c_tick.c SOCKET - what a tick of 1,000 poses and 64 rays takes with the C client, in turns with the
- * same bytes written to a bare socket. Prints rows of CSV as clients.sh names them, one of the time and
- * one of the CPU of this program. Fails if an answer is wrong. */
+/* c_tick.c SOCKET - what a tick of 1,000 poses and 64 rays takes with the C client, in turns with
+ * the same bytes written to a bare socket. Prints rows of CSV as clients.sh names them, one of the
+ * time and one of the CPU of this program. Fails if an answer is wrong. */
 #include <obbd.h>
 #include <stdio.h>
 #include <stdlib.h>

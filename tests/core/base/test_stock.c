@@ -27,7 +27,7 @@ END_TEST
 
 /* ---- Against a list -------------------------------------------------------------------------- */
 
-/* What the stock should hold, in the order in which blocks were put. Freed blocks go to the trash of
+/* What the stock should hold, in the order of the puts. Freed blocks go to the trash of
  * this thread, which keeps their addresses apart from those of new blocks. */
 static struct {
     struct {

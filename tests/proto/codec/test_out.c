@@ -189,12 +189,11 @@ START_TEST(numbers_and_lists_of_ids_come_out_in_both_media)
     json_t *value = cbor_read(cbor.bytes, cbor.length);
     ck_assert_uint_eq(cbor_typed_arrays(), 4);
     json_decref(value);
-    check_written(
-        NULL, NULL, &json, &cbor,
-        "{\"numbers\":[1,-0.5,1e300],\"none\":[],\"small ids\":[1,4294967295],"
-        "\"large ids\":[1,4294967296],\"small pairs\":[3,3,2147483650,4294967295],"
-        "\"large "
-        "pairs\":[4294967297,4294967303],\"signed\":-2147483648,\"true\":true,\"\\\"\":null}");
+    check_written(NULL, NULL, &json, &cbor,
+                  "{\"numbers\":[1,-0.5,1e300],\"none\":[],\"small ids\":[1,4294967295],"
+                  "\"large ids\":[1,4294967296],\"small pairs\":[3,3,2147483650,4294967295],"
+                  "\"large pairs\":[4294967297,4294967303],\"signed\":-2147483648,\"true\":true,"
+                  "\"\\\"\":null}");
 }
 END_TEST
 
