@@ -12,7 +12,9 @@ START_TEST(requests_that_come_meanwhile_see_all_of_it_or_nothing)
     int s = begin("POST", "/v1/scenes/s/commit", commits[0]);
     ck_assert_int_eq(end(s, out, sizeof out), 200);
     const int rounds = (int)test_effort(10);
-    for (int round = 0; round < rounds; round++) {
+    int round = 0;
+    /* until some commit took longer than one query */
+    for (; round < rounds || before + after <= (size_t)round; round++) {
         s = begin("POST", "/v1/scenes/s/commit", commits[(round + 1) % 2]);
         for (bool done = false; !done;) {
             struct pollfd ready = {.fd = s, .events = POLLIN};
@@ -37,7 +39,6 @@ START_TEST(requests_that_come_meanwhile_see_all_of_it_or_nothing)
         ck_assert_msg(strstr(heard, revision) != NULL, "%s", heard);
     }
     printf("%zu queries saw the state before, %zu the one after\n", before, after);
-    ck_assert_uint_gt(before + after, (size_t)rounds);
     free(commits[0]);
     free(commits[1]);
 }
@@ -47,7 +48,7 @@ START_TEST(a_scene_that_is_being_made_is_not_there_yet)
 {
     char out[4096];
     size_t hidden = 0;
-    for (int round = 0; round < 10; round++) {
+    for (int round = 0; round < 10 || hidden == 0; round++) {
         char *commit = large_commit(round, "");
         const int s = begin("POST", "/v1/scenes/s/commit", commit);
         free(commit);
@@ -62,7 +63,6 @@ START_TEST(a_scene_that_is_being_made_is_not_there_yet)
         ck_assert_int_eq(end(s, out, sizeof out), 200);
         ck_assert_int_eq(ask("DELETE", "/v1/scenes/s", "%s", ""), 204);
     }
-    ck_assert_uint_gt(hidden, 0);
 }
 END_TEST
 
