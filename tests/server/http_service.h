@@ -18,8 +18,9 @@
 
 /* ---- The service ----------------------------------------------------------------------------- */
 
-enum { TIMEOUT_MS = 1000 };
+enum { TIMEOUT_MS = 1000, LONG_MS = 600000 };
 
+static bool times_out; /* a request may take TIMEOUT_MS; else so long that no machine is too slow */
 static struct srv_loop *loop;
 static struct srv_http *http;
 static struct srv_routes *routes;
@@ -29,9 +30,9 @@ static const srv_log quiet = {.descriptor = -1, .level = SRV_ERROR};
 static srv_listener listener;
 static pthread_t thread;
 static const char *page_origin;
-static void (*before_loop_runs)(void);        /* makes what a test has on the loop; or NULL */
-static void (*before_loop_ends)(void);        /* frees it; or NULL */
-static _Atomic int cancelled_jobs, late_jobs; /* seen by handlers */
+static void (*before_loop_runs)(void); /* makes what a test has on the loop; or NULL */
+static void (*before_loop_ends)(void); /* frees it; or NULL */
+static _Atomic int sleepers, cancelled_jobs, late_jobs; /* seen by handlers */
 
 static inline void do_hello(struct srv_request *request)
 {
@@ -60,7 +61,11 @@ static inline void sleep_cancelled(struct srv_request *request)
 }
 
 /* Work that never ends by itself. */
-static inline void do_sleep(struct srv_request *request) { request->on_cancel = sleep_cancelled; }
+static inline void do_sleep(struct srv_request *request)
+{
+    request->on_cancel = sleep_cancelled;
+    atomic_fetch_add(&sleepers, 1);
+}
 
 /* An answer of 8 MB. */
 static inline void do_large(struct srv_request *request)
@@ -139,7 +144,7 @@ static inline void start_with(uint64_t connections, uint64_t memory, const srv_r
                                       .connection_limit = connections,
                                       .body_limit = 1u << 20,
                                       .budget = &budget,
-                                      .request_timeout_ms = TIMEOUT_MS,
+                                      .request_timeout_ms = times_out ? TIMEOUT_MS : LONG_MS,
                                       .hosts = hosts,
                                       .host_count = 1,
                                       .check_host = true,
@@ -295,7 +300,20 @@ static inline size_t count_of(const char *heard, const char *sought)
 
 enum { PATIENCE_MS = 150 }; /* for what may follow an answer: a further one, or the end */
 
+/* Waits until so many requests sleep. One that never does fails by the limit of the test. */
+static inline void await_sleepers(int count)
+{
+    while (atomic_load(&sleepers) < count)
+        wait_ms(1);
+}
+
 static inline void setup(void) { start_with(64, 8u << 20, NULL, 0, NULL); }
+
+static inline void setup_short(void)
+{
+    times_out = true;
+    setup();
+}
 
 /* Waits until the service has ended, and frees it. */
 static inline void finish(void)

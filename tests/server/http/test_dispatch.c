@@ -57,16 +57,22 @@ START_TEST(requests_in_one_packet_or_byte_by_byte_are_the_same)
     ck_assert(!hear(s, heard, sizeof heard, PATIENCE_MS));
     ck_assert_uint_eq(count_of(heard, "\r\n\r\n3 294"), 20);
     close(s);
-    /* a new connection: idle time counts, and single bytes take long on a busy machine */
     s = dial();
     for (const char *byte = one; *byte != '\0'; byte++)
         say_bytes(s, byte, 1);
     ck_assert(!hear(s, heard, sizeof heard, PATIENCE_MS));
     ck_assert_int_eq(status_of(heard), 200);
-    /* a client that has said all and closes its half still hears the answer; the end of what it
-     * says may go unnoticed when it came with the request (libmicrohttpd waits for an edge that has
-     * passed), until the deadline */
-    say(s, one);
+    close(s);
+}
+END_TEST
+
+/* The end of what the client says may go unnoticed when it came with the request (libmicrohttpd
+ * waits for an edge that has passed), until the deadline. */
+START_TEST(who_has_said_all_and_closes_its_half_hears_the_answer)
+{
+    char heard[8192];
+    const int s = dial();
+    say(s, "POST /count HTTP/1.1\r\n" H TYPE "Content-Length: 3\r\n\r\nabc");
     shutdown(s, SHUT_WR);
     ck_assert(hear(s, heard, sizeof heard, 3 * TIMEOUT_MS));
     ck_assert_ptr_nonnull(strstr(heard, "3 294"));
@@ -112,6 +118,8 @@ int main(void)
     TCase *tc = http_case(suite, setup);
     tcase_add_test(tc, thousands_of_parameters_and_huge_headers_have_an_answer);
     tcase_add_test(tc, requests_in_one_packet_or_byte_by_byte_are_the_same);
+    TCase *late = http_case(suite, setup_short);
+    tcase_add_test(late, who_has_said_all_and_closes_its_half_hears_the_answer);
     tcase_add_test(tc, every_failing_allocation_costs_one_request);
     return test_main(suite);
 }
