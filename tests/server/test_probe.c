@@ -94,13 +94,18 @@ END_TEST
 
 START_TEST(who_is_not_there_is_not_ready)
 {
-    close(listening);
+    struct sockaddr_in address = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+    socklen_t length = sizeof address;
+    const int taken = socket(AF_INET, SOCK_STREAM, 0); /* does not listen, and keeps its port */
+    ck_assert_int_eq(bind(taken, (struct sockaddr *)&address, length), 0);
+    ck_assert_int_eq(getsockname(taken, (struct sockaddr *)&address, &length), 0);
+    (void)snprintf(where, sizeof where, "127.0.0.1:%d", ntohs(address.sin_port));
     ck_assert(!srv_probe(&config, error, sizeof error));
     ck_assert_ptr_nonnull(strstr(error, "refused"));
+    close(taken);
     item = "nonsense";
     ck_assert(!srv_probe(&config, error, sizeof error));
     item = where;
-    listening = socket(AF_INET, SOCK_STREAM, 0); /* for teardown */
 }
 END_TEST
 
