@@ -45,7 +45,12 @@
  *            direction are face normals. So the difference holds a ball of radius G', along every
  *            axis at all. After b is turned back, at least G - 3 sqrt(2) L S is left. The test asks
  *            for G > 3 bounds + 5 L S: one bound for G, and one and a half for L, which is the sum
- *            of two elements of R off by 34 e each. */
+ *            of two elements of R off by 34 e each.
+ *   upright  If the first two axes of both boxes are level (z is exactly zero in u and v), each
+ *            cross axis is zero or parallel to a face normal, so the faces alone tell whether the
+ *            boxes are apart. They are sure by the rule above, with L = 0. A vector of which all
+ *            lanes are upright computes just the faces. In a mixed one, cross axes do not count for
+ *            the upright lanes: so the verdict does not depend on what else is in the vector. */
 #ifndef OBB_BATCH_H
 #define OBB_BATCH_H
 

@@ -39,11 +39,13 @@ enum kind {
     PARALLEL,      /* edges that enclose 0 to 1e-1 */
     HUGE_AND_TINY, /* sizes of 1e-9 to 1e9 */
     OUTERMOST,     /* at the ends of the range */
+    UPRIGHT,       /* turned about z only, most of them; touching, or at the edge of the bound */
     KINDS
 };
 static const char *const kind_names[KINDS] = {
     "random",        "near touching",    "far from the origin",    "zero extents",
-    "all but equal", "all but parallel", "sizes from 1e-9 to 1e9", "at 1e9"};
+    "all but equal", "all but parallel", "sizes from 1e-9 to 1e9", "at 1e9",
+    "upright"};
 
 static double power(test_rng *rng, double least, double most)
 {
@@ -75,6 +77,24 @@ static void touch(const obb_box *a, obb_box *b, double off)
         if (i == 3)
             b->center = obb_add(b->center, obb_scale(s.normal, off * obb_length(b->half_extents)));
     }
+}
+
+/* Returns a rotation about z; one in 16 tilts by a little. */
+static obb_quat upright(test_rng *rng)
+{
+    const double angle = test_below(rng, 4) == 0 ? 0 : test_uniform(rng, -4, 4);
+    const double tilt = test_below(rng, 16) == 0 ? power(rng, -9, 0) : 0;
+    return normal((obb_quat){tilt, -tilt, sin(angle / 2), cos(angle / 2)});
+}
+
+/* Puts a box on another, or beside it, at the distance at which the packed test begins to call them
+ * apart, but for its rounding. */
+static void put_at_bound(test_rng *rng, const obb_box *a, obb_box *b)
+{
+    const struct obb_packed packed_a = obb_packed_from_box(a, 3),
+                            packed_b = obb_packed_from_box(b, 3);
+    const double bound = (double)packed_a.slack + (double)packed_b.slack;
+    touch(a, b, bound * (1 + test_uniform(rng, -0.001, 0.001)) / obb_length(b->half_extents));
 }
 
 static void make_pair(enum kind kind, test_rng *rng, obb_box *a, obb_box *b)
@@ -128,6 +148,14 @@ static void make_pair(enum kind kind, test_rng *rng, obb_box *a, obb_box *b)
         a->center = (obb_vec3){sign * 1e9, 1e9, -1e9};
         b->center = test_below(rng, 2) == 0 ? a->center : obb_scale(a->center, -1);
         a->half_extents = obb_scale(a->half_extents, power(rng, -3, 9));
+        break;
+    case UPRIGHT:
+        a->rotation = upright(rng);
+        b->rotation = test_below(rng, 4) == 0 ? a->rotation : upright(rng);
+        if (test_below(rng, 2) == 0)
+            put_at_bound(rng, a, b);
+        else if (test_below(rng, 2) == 0)
+            touch(a, b, sign * power(rng, -14, -3));
         break;
     case RANDOM:
     case KINDS:
@@ -252,7 +280,8 @@ END_TEST
 START_TEST(any_number_of_pairs_from_any_place)
 {
     static struct outcome scalar, other;
-    struct batch *batch = make_batch(RANDOM, 7);
+    const enum kind kind = _i == 0 ? RANDOM : UPRIGHT;
+    struct batch *batch = make_batch(kind, 7);
     test_rng rng = {.s = 8};
     for (size_t i = 0; i < PAIRS; i++) { /* in any order, and again and again */
         batch->index[0][i] = (uint32_t)test_below(&rng, PAIRS);
