@@ -26,9 +26,11 @@ static jmp_buf failed;
 
 static long allocations_left = -1; /* below 0: none fails */
 static bool allocation_failed;
+static long allocations;
 
 static bool allocation_fails(void)
 {
+    allocations++;
     if (allocations_left < 0 || allocations_left-- > 0)
         return false;
     allocations_left = 0; /* all later ones, too */
@@ -868,6 +870,42 @@ static void columns_are_sent_from_where_they_lie_over_any_transport(void)
     obbd_close(client);
 }
 
+static void a_builder_keeps_its_memory_from_commit_to_commit(void)
+{
+    enum { N = 100, SHOTS = 8 };
+    static uint32_t ids[N];
+    static float centers[3 * N], rotations[4 * N];
+    obbd_ray rays[SHOTS];
+    char name[8];
+    obbd_tick *t = fresh();
+    for (size_t i = 0; i < N; i++) {
+        (void)snprintf(name, sizeof name, "b%u", (unsigned)i % 100);
+        put_cube(t, name, 3.0 * (double)i);
+        rotations[4 * i + 3] = 1;
+    }
+    committed(t);
+    for (size_t i = 0; i < N; i++) {
+        (void)snprintf(name, sizeof name, "b%u", (unsigned)i % 100);
+        ids[i] = obbd_id(t, name);
+        centers[3 * i] = 3.0F * (float)i;
+    }
+    for (size_t i = 0; i < SHOTS; i++)
+        rays[i] = (obbd_ray){.origin = {3.0 * (double)i, 0, -5}, .direction = {0, 0, 1}};
+    for (int time = 0; time < 110; time++) { /* the first ten take what there is to take */
+        if (time == 10)
+            allocations = 0;
+        obbd_tick_time(t, time);
+        obbd_tick_pose(t, N, ids, centers, rotations);
+        const int shots = obbd_tick_rays(t, SHOTS, rays, &(obbd_ask){.at = obbd_at(time - 1, 0)});
+        const int named = obbd_tick_rays(t, 1, rays, &(obbd_ask){.by_name = true});
+        const obbd_answer *a = committed(t);
+        CHECK(a->posed == N && obbd_is(obbd_first_hit(a, named, 0)->name, "b0"));
+        for (size_t i = 0; i < SHOTS; i++)
+            CHECK(obbd_first_hit(a, shots, i)->id == ids[i]);
+    }
+    CHECK(allocations == 0);
+}
+
 /* ---- Answers that are broken ----------------------------------------------------------------- */
 
 /* In CBOR: {"revision": 3, "time": 5.5, "removed": 0, "put": 1, "posed": 0, "transformed": 0,
@@ -1098,6 +1136,7 @@ static const struct {
     TEST(a_unix_socket_https_and_the_address_of_the_environment),
     TEST(large_bodies_over_https),
     TEST(columns_are_sent_from_where_they_lie_over_any_transport),
+    TEST(a_builder_keeps_its_memory_from_commit_to_commit),
     TEST(broken_answers_are_refused_or_read_without_harm),
     TEST(without_memory_calls_fail_and_nothing_is_lost),
 };

@@ -201,7 +201,7 @@ static void query(json_t *given)
 
 static void fill(json_t *commit)
 {
-    static const char *const set[] = {"id", "if_revision"};
+    static const char *const set[] = {"id", "if_revision", "frames"};
     const char *name;
     json_t *one, *pose = json_object_get(commit, "pose");
     size_t i;

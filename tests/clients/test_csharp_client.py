@@ -251,6 +251,16 @@ def queries_without_an_answer_are_asked_again_of_the_same_state_by_a_builder_too
 
 
 @test
+def queries_that_stay_without_an_answer_are_told_by_a_builder_too():
+    problem = '{"problem":{"type":"/problems/unavailable","status":503,"detail":"found too much"}}'
+    made = http(200, COMMITTED.replace("]}]}", "]}," + problem + "]}"), "Connection: close")
+    again = http(200, COMMITTED.replace('{"count":2,"pairs":[]}', problem), "Connection: close")
+    with Scripted(made, again, made) as server:
+        CLIENT("Unanswered", url=server.url)
+        assert len(server.requests) == 3, "the builder asked once more, the tick did not"
+
+
+@test
 def events_from_the_present_set_on_until_the_scene_is_deleted():
     with Session(DRIVER, DAEMON.url) as client, Session(DRIVER, DAEMON.url) as writer:
         box = {"center": [0, 0, 0], "half_extents": [1, 1, 1]}
@@ -340,6 +350,15 @@ def the_unity_components_judge_shots_follow_touches_and_put_their_boxes_again():
 
 
 @test
+def a_fixed_update_does_not_wait_for_the_daemon():
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        CLIENT("UnityDoesNotWait", url=f"http://127.0.0.1:{silent.getsockname()[1]}")
+        connection, _ = silent.accept()
+        with connection:
+            assert b"".join(iter(lambda: connection.recv(1 << 16), b"")).count(b"POST ") == 1, "later ticks are not sent"
+
+
+@test
 def unity_types_go_in_as_they_lie():
     check("UnityTypes")
 
@@ -397,6 +416,13 @@ def the_core_needs_neither_unity_nor_anything_beyond_the_standard_library():
     for file in (PACKAGE / "Runtime").glob("*.cs"):
         used |= set(re.findall(r"^using ([\w.]+);", file.read_text(encoding="utf-8"), re.M))
     assert len(used) > 8 and all(name == "System" or name.startswith("System.") for name in used), used
+
+
+@test
+def the_client_starts_no_thread():
+    sources = "".join(file.read_text(encoding="utf-8") for file in (PACKAGE / "Runtime").rglob("*.cs"))
+    assert set(re.findall(r"\bThread\w*\.\w+", sources)) == {"Thread.Sleep"}
+    assert not re.search(r"new Thread|new Timer|\bTasks?\b|\basync\b|\bBegin(?:Connect|Send|Receive|Invoke)\b|Async\(", sources)
 
 
 status = 1

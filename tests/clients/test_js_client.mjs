@@ -184,6 +184,11 @@ test("ids: of boxes that were put, in columns too, and of boxes that were there 
     const third = connect(daemon.url).scene(scene.name);
     await third.put(many); // read by listing
     assert.deepEqual(third.ids(["m0", "m99"]), scene.ids(["m0", "m99"]));
+    const lists = connect(daemon.url).scene(scene.name);
+    await listed(lists.boxes({ prefix: "d", at_revision: (await lists.info()).revision })); // of one state, which may be past
+    assert.throws(() => lists.ids(["d"]), RangeError);
+    await listed(lists.boxes({ prefix: "d" }));
+    assert.deepEqual(lists.ids(["d"]), Uint32Array.of(4));
     await scene.commit({ remove: ["a"] });
     assert.throws(() => scene.ids(["a"]), RangeError);
 });
@@ -597,9 +602,20 @@ test("a spawned daemon ends with its program, however that ends", async () => {
             stdio: ["ignore", "pipe", "inherit"],
         });
         const ended = new Promise((resolve) => child.once("exit", resolve));
-        const { page, span } = JSON.parse(await new Promise((resolve) => child.stdout.once("data", resolve)));
+        const said = new Promise((resolve) => child.stdout.once("data", resolve));
+        const { page, span } = JSON.parse(await Promise.race([said, ended.then((status) => `"it ended with ${status}"`)]));
         assert.equal(span, 2000);
-        if (way === "hang") child.kill("SIGKILL");
+        if (way === "hang") {
+            const [own] = readdirSync(folder).filter((name) => /^obbd-/.test(name));
+            const both = [page.split("/#")[0], `unix:${join(folder, own, "socket")}`];
+            assert.match(both[0], /^http:\/\/127\.0\.0\.1:\d+$/);
+            for (const url of both) {
+                const other = connect(url);
+                assert.deepEqual((await listed(other.scenes())).map(({ name }) => name), ["yard"], url);
+                await other.close();
+            }
+            child.kill("SIGKILL");
+        }
         await ended;
         const address = new URL(page).origin;
         await until(`${way}: the daemon is gone`, () =>
@@ -616,7 +632,9 @@ test("a spawned daemon ends with its program, however that ends", async () => {
 
 test("the package has the daemon's version, no dependencies, and no node in what browsers load", () => {
     const own = new URL("node_modules/@obbd/client/", installed);
-    const { version, dependencies } = JSON.parse(readFileSync(new URL("package.json", own)));
+    const { version, dependencies, engines, devDependencies } = JSON.parse(readFileSync(new URL("package.json", own)));
+    assert.equal(engines.node, ">=18");
+    assert.match(devDependencies["@types/node"], /^18\./, "the compiler knows nothing of node that node 18 lacks");
     assert.equal(execFileSync(process.env.OBBD, ["--version"], { encoding: "utf8" }).split(" ")[1], version);
     assert.equal(dependencies, undefined);
     for (const program of ["lag/serve.mjs", "shooter/server.mjs", "shooter/player.mjs"]) assert.ok(existsSync(new URL(`examples/${program}`, own)));

@@ -191,6 +191,10 @@ def ids_of_boxes_that_were_put_and_of_boxes_that_were_there_before():
     third = obbd.connect(DAEMON.url).scene(scene.name)
     third.put(many)  # read by listing
     assert plain(third.ids(["m0", "m99"])) == plain(scene.ids(["m0", "m99"]))
+    lists = obbd.connect(DAEMON.url).scene(scene.name)
+    assert [box["name"] for box in lists.boxes(prefix="d")] == ["d"]
+    assert plain(lists.ids(["d"])) == [4]
+    raises(LookupError, lambda: lists.ids(["b"]))
     scene.commit(remove=["a"])
     raises(LookupError, lambda: scene.ids(["a"]))
 
@@ -532,6 +536,12 @@ if sys.argv[1] == "close": db.close()"""
         page, span = child.stdout.readline().split()
         assert span == "2000"
         if way == "hang":
+            (own,) = FOLDER.glob("obbd-*")
+            both = [page.split("/#")[0], f"unix:{own}/socket"]
+            assert re.fullmatch(r"http://127\.0\.0\.1:\d+", both[0])
+            for url in both:
+                with obbd.connect(url) as other:
+                    assert [one["name"] for one in other.scenes()] == ["yard"], url
             child.send_signal(signal.SIGKILL)
         child.communicate()
         until(f"{way}: the daemon is gone", lambda: gone(page.split("#")[0]))

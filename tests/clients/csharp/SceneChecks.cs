@@ -57,6 +57,13 @@ static partial class Checks
             other.Put(many); // read by listing
             Same(other.IdOf("m99"), scene.IdOf("m99"));
         }
+        using (ObbdClient another = Other(arguments))
+        {
+            ObbdScene other = another.Scene(scene.Name);
+            Same(other.Boxes("prefix=d").Single().Text("name"), "d");
+            Same(other.Ids(new[] { "d" })[0], 3u);
+            Throws<KeyNotFoundException>(() => other.IdOf("b"));
+        }
         tick.Remove("a");
         tick.SendAndWait();
         Same(tick.Removed, 1);
@@ -305,6 +312,7 @@ static partial class Checks
             for (int i = 0; i < Boxes; i++)
                 centers[3 * i + 1] = 0.001f * (t & 255);
             tick.Begin(10000 + 16 * t);
+            tick.Frame("rig", V(0, 100 + t, 0), new ObbdRotation(0, 0, 0, 1));
             if ((t & 1) == 0)
                 tick.Poses(ids, centers, rotations);
             else
@@ -433,6 +441,15 @@ static partial class Checks
         Same(client.Scene(scene.Name + " copy").Import(scene.Export()).Number("boxes"), 3.0);
         ObbdProblem problem = Throws<ObbdProblem>(() => scene.Put(new ObbdMap { { "a", Cube(double.NaN) } }));
         Same(problem.Type + " " + problem.Pointer, "/problems/bad-number /put/a/center/0");
+        ObbdScene plane = Fresh(client);
+        plane.Set(new ObbdMap { { "dimensions", 2 } });
+        var flat = new ObbdMap { { "center", new double[] { 0, 0 } }, { "half_extents", new double[] { 1, 1 } }, { "angle", 45 } };
+        ObbdMap[] asked = { new ObbdMap { { "kind", "point" }, { "points", new[] { new double[] { 0, 1.3 } } } } };
+        ObbdMap done = plane.Commit(new ObbdMap { { "put", new ObbdMap { { "a", flat } } }, { "queries", asked } });
+        string found = Json.Written(done["results"]);
+        Same(found, "[{\"results\":[{\"boxes\":[\"a\"]}]}]", "the corner of a box that is turned by 45 degrees");
+        asked[0]["points"] = new[] { new double[] { 1.3, 1.3 } };
+        Same(Json.Written(plane.Query(asked[0])["results"]), "[{\"boxes\":[]}]");
         scene.Put(new ObbdMap { { "zero", CubeMap(-0.0) } });
         Same(BitConverter.DoubleToInt64Bits(scene.Box("zero").Numbers("center")[0]) < 0, true, "-0.0 stays");
         Throws<ArgumentException>(() => client.Request("GET", "/v1/scenes HTTP/1.1\r\nX: y"), "found the character 32");
@@ -526,6 +543,31 @@ static partial class Checks
         int second = tick.Point(V(1, 0, 0), new ObbdAsk { At = ObbdAt.Ago(30) });
         tick.SendAndWait();
         return new ObbdMap { { "revision", tick.Revision }, { "count", tick.Count(first) }, { "box", tick.Box(second, 0) } };
+    }
+
+    /// <summary>
+    /// A commit of two queries of which the daemon never answers the second, sent by SendAndWait, and as a tick; `url` is a
+    /// server that says so.
+    /// </summary>
+    public static object Unanswered(ObbdClient client, ObbdMap arguments)
+    {
+        ObbdTick tick = Other(arguments).Scene("yard").NewTick();
+        tick.Remove("x");
+        tick.AllPairs();
+        tick.Point(V(1, 0, 0));
+        Throws<ObbdUnanswered>(() => tick.SendAndWait(), "found too much");
+        tick.Begin(5);
+        tick.Pose("a", V(1, 0, 0));
+        int first = tick.AllPairs(), second = tick.Point(V(1, 0, 0));
+        tick.Send();
+        while (!tick.TryFinish(10000))
+        {
+        }
+        Same(tick.Problem?.GetType(), typeof(ObbdUnanswered), "" + tick.Problem);
+        Same(tick.Revision, 7L);
+        Same(tick.Count(first), 2L, "the result that came is there");
+        Same(tick.Box(second, 0), 0u);
+        return null;
     }
 
     /// <summary>

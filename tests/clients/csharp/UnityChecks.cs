@@ -97,6 +97,24 @@ static partial class Checks
         return null;
     }
 
+    /// <summary>FixedUpdates while the server, at `url`, takes a connection and never answers.</summary>
+    public static object UnityDoesNotWait(ObbdClient client, ObbdMap arguments)
+    {
+        var root = new GameObject("world");
+        ObbdWorld world = root.AddComponent<ObbdWorld>(one => one.url = arguments.Text("url"));
+        Hitbox(root, "ann", new Vector3(0, 0, 0));
+        long began = Clock.Now;
+        for (int i = 0; i < 20; i++)
+        {
+            Time.timeAsDouble += 0.02;
+            world.Send("FixedUpdate");
+        }
+        Same(Clock.Now - began < 5000, true, "one call that waits takes the timeout, 10 s");
+        Same(world.tick.Busy, true);
+        world.Send("OnDestroy");
+        return null;
+    }
+
     /// <summary>
     /// The scene of the sample, for 300 physics ticks: what the shooter fired and hit, judged by what was seen, or by now.
     /// </summary>
