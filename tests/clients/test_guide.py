@@ -99,55 +99,6 @@ def the_cookbook_has_eight_recipes():
     assert [title for title in titles if title in recipes] == recipes
 
 
-# ---- What clients do ----------------------------------------------------------------------------
-
-CLIENTS = ROOT / "proto/clients"
-LANGUAGES = ("js", "python", "c", "csharp")
-
-
-def rows_of(page, heading):
-    """The cells of the rows of the first table below a heading."""
-    table = re.search(rf"^## {heading}\n.*?^\|[^\n]*\n\|[-|]+\n((?:\|[^\n]*\n)+)", page.read_text(encoding="utf-8"), re.S | re.M).group(1)
-    return [[cell.strip() for cell in line.strip("|").split(" |")] for line in table.strip().split("\n")]
-
-
-def tests_of_clients():
-    """The names of all tests here, as sentences without commas: so are those of Python, whose names have none."""
-    folder = ROOT / "tests/clients"
-    names = set()
-    for file in (*folder.glob("test_*.mjs"), ROOT / "tests/web/test_client.mjs"):
-        names |= set(re.findall(r'^test\("(.*?)", ', file.read_text(encoding="utf-8"), re.M))
-    for file in (*folder.glob("*.py"), folder / "c_client.c"):
-        text = file.read_text(encoding="utf-8")
-        names |= {name.replace("_", " ") for name in re.findall(r"^(?:@test\ndef|static void) (\w+)\((?:void)?\)", text, re.M)}
-        names |= set(re.findall(r'^(?:    )?add\("([^"]+)"', text, re.M))
-    return {said(name) for name in names}
-
-
-def said(name):
-    return name.replace(",", "").lower()
-
-
-@test
-def every_rule_of_a_client_names_what_shows_it():
-    behaviour = {row["name"] for row in json.loads((CLIENTS / "behaviour.json").read_text(encoding="utf-8"))["rows"]}
-    tests, shown, named = tests_of_clients(), {}, set()
-    for thing, rows, others in rows_of(CLIENTS / "README.md", "Where it is shown"):
-        shown[thing] = re.findall(r'"([^"]+)"', rows), re.findall(r'"([^"]+)"', others)
-        assert all(row in behaviour for row in shown[thing][0]), set(shown[thing][0]) - behaviour
-        assert all(said(name) in tests for name in shown[thing][1]), [name for name in shown[thing][1] if said(name) not in tests]
-        assert shown[thing][0] or shown[thing][1], thing
-        named |= set(shown[thing][0])
-    assert named == behaviour, behaviour - named
-    rules = 0
-    for language in LANGUAGES:
-        for thing, _ in rows_of(CLIENTS / language / "README.md", "What it does for you"):
-            assert thing in shown, f"{language}: {thing}"
-            rules += 1
-    print(f"{rules} rules of {len(LANGUAGES)} clients, shown by {sum(len(a) + len(b) for a, b in shown.values())} tests")
-    assert rules > 35
-
-
 # ---- Coordinates ----------------------------------------------------------------------------------
 
 AXES = {"x": (1, 0, 0), "y": (0, 1, 0), "z": (0, 0, 1)}

@@ -46,8 +46,8 @@ check-symbols: $(B)/libobb.a $(B)/libwire.a
 check-openapi: $(B)/tests/proto/contract/test_openapi
 	@$<
 
-check-contract: ## tests/CONTRACT.md names tests that exist
-	@tests/lint/contract.sh
+check-contract: ## tests/CONTRACT.md and tests/CLAIMS.md name tests that exist, and all sentences of the pages of the clients
+	@tests/lint/contract.py
 
 check-install: all
 	@tests/lint/install.sh $(B)/obbd

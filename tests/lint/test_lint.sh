@@ -1,5 +1,5 @@
 #!/bin/sh
-# test_lint.sh - tests layers.sh, circles.sh and contract.sh: builds a small tree in a temporary
+# test_lint.sh - tests layers.sh, circles.sh and contract.py: builds a small tree in a temporary
 # folder, plants one fault at a time, and expects the check to fail with its message; the tree without
 # a fault must pass. Prints how many expectations it looked at.
 set -u
@@ -150,15 +150,50 @@ expect "a source without an object" fails "no object $work/objects/core/base/new
 # The page of the contract, and a program with three tests, of which two are in its suite.
 promises() { # ROW...
     rm -rf "$work/tree"
+    mkdir -p "$work/tree/proto/clients/c"
     put tests/e2e/test_moon.c 'START_TEST(it_rises)' 'END_TEST' 'START_TEST(it_sets)' 'END_TEST' \
         'START_TEST(it_waits)' 'END_TEST' '/* it_waits is named in a comment */' \
         'int main(void) {' '    tcase_add_test(' '        tc, it_rises);' \
         '    tcase_add_loop_test(tc, it_sets, 0, 3);' '}'
     put tests/CONTRACT.md '# A page' '' '| what the contract says | test |' '|---|---|' "$@"
+    put proto/clients/behaviour.json '{"rows": [{"name": "it is new, then full"}]}'
+    put tests/clients/test_c_moon.py '@test' 'def it_sets():' '    pass'
+    put tests/clients/test_js_moon.mjs 'test("it sets", () => {});'
+    cat >"$work/tree/proto/clients/c/README.md" <<'END'
+# A moon
+
+For poets and tides. It sets behind
+the [hill](x), e.g. `A. B.`.
+
+```c
+It is a program.
+```
+
+| thing | rule |
+|---|---|
+| face | It is new, then full. Ever |
+END
+    cat >"$work/tree/tests/CLAIMS.md" <<'END'
+- [`proto/clients/c/README.md`](x)
+
+| what is said | test |
+|---|---|
+| It sets behind the hill, e.g. `A. B.`. | `clients/test_js_moon` `it sets` `clients/test_c_moon` `it_sets` |
+| It is new, then full. Ever | `behaviour` `it is new, then full` |
+
+* For poets and tides.
+END
+}
+
+plant() { # FILE EXPRESSION WHAT FAULTS TEXT: the claims fail with the text if the file is edited so
+    promises "$(row 'it rises' e2e/test_moon it_rises)"
+    sed -i "$2" "$work/tree/$1"
+    contract "$3" fails "$5"
+    contract "$3, and nothing else" fails ", $4 faults"
 }
 
 contract() { # WHAT verdict TEXT
-    expect "$1" "$2" "$3" "$lint/contract.sh" "$work/tree"
+    expect "$1" "$2" "$3" "$lint/contract.py" "$work/tree"
 }
 
 row() { # SENTENCE PROGRAM TEST: a row of the page
@@ -167,22 +202,32 @@ row() { # SENTENCE PROGRAM TEST: a row of the page
 }
 
 promises "$(row 'it rises' e2e/test_moon it_rises)" "$(row 'it sets' e2e/test_moon it_sets)"
-contract "promises with their tests" passes 'looked at 2 promises, 0 without'
+contract "promises with their tests" passes 'looked at 2 promises, 0 without their test; at 3 sentences of 1 pages, of which 1 claim nothing, 0 faults'
 promises "$(row 'it rises' e2e/test_moon it_rises)" "$(row 'it shines' e2e/test_moon it_shines)"
-contract "a test that is not there" fails 'tests/e2e/test_moon.c has no test it_shines'
+contract "a test that is not there" fails 'e2e/test_moon has no test it_shines in its suite'
 contract "a test that is not there, and nothing else" fails 'looked at 2 promises, 1 without'
 promises "$(row 'it rises' e2e/test_moon it_rise)"
 contract "the beginning of a name" fails 'has no test it_rise'
 promises "$(row 'it rises' e2e/test_sun it_rises)"
-contract "a program that is not there" fails 'tests/e2e/test_sun.c has no test it_rises'
+contract "a program that is not there" fails 'there is no program tests/e2e/test_sun'
 promises "$(row 'it waits' e2e/test_moon it_waits)"
-contract "a test outside its suite" fails 'does not add it_waits to its suite'
+contract "a test outside its suite" fails 'has no test it_waits in its suite'
 promises "$(row 'it rises' e2e/test_moon it_rises)" '| it is round | none |'
 contract "a promise without a test" fails 'a row names no test'
 promises
 contract "a page without promises" fails 'looked at 0 promises'
 rm "$work/tree/tests/CONTRACT.md"
 contract "no page" fails 'looked at 0 promises'
+
+page=proto/clients/c/README.md
+plant $page 's/behind/before/' "a sentence that was changed" 2 "does not list, of $page: It sets before the hill"
+plant $page 's/Ever/Always/' "a cell that was changed" 2 'It is new, then full. Always'
+plant $page 's/It sets/Nobody knows it yet. It sets/' "a sentence that was added" 1 'of proto/clients/c/README.md: Nobody knows it yet.'
+plant tests/CLAIMS.md 's/ .clients.test_c_moon. .it_sets.//' "a sentence without a test of its client" 1 "no test of the client of $page"
+plant tests/CLAIMS.md 's/^\* .*/&\n* It shines all night./' "a claim that no page makes" 1 'no page says: It shines all night.'
+plant tests/clients/test_c_moon.py 's/@test//' "a function that is no test" 1 'clients/test_c_moon has no test it_sets'
+plant tests/clients/test_js_moon.mjs 's/it sets/it sets down/' "a test of another name" 1 'clients/test_js_moon has no test it sets'
+plant proto/clients/behaviour.json 's/}]/}, {"name": "it is half"}]/' "a row that shows nothing" 1 'nothing is shown by the row of behaviour.json: it'
 
 echo "check-lint: looked at $looked verdicts of three checks, $bad wrong"
 [ "$looked" -gt 0 ] && [ "$bad" -eq 0 ]
