@@ -138,12 +138,12 @@ START_TEST(a_scene_gives_its_place_only_to_a_copy_that_replaces_it)
     expect(client, "POST", COPY, "{\"to\":\"s\"}", 409, NULL);
     expect(client, "GET", "/v1/scenes/t/boxes/old", NULL, 200, NULL);
     follower_open(&f, daemon_dial(&daemon), "/v1/scenes/t/events?topics=collisions", NULL);
-    ck_assert(follower_next(&f, 3000, &message));
+    ck_assert(follower_next(&f, FOLLOWER_PATIENT, &message));
     ck_assert_str_eq(message.event, "state");
     expect(client, "POST", COPY, "{\"to\":\"t\",\"replace\":true}", 201, "{\"boxes\":2}");
-    ck_assert(follower_next(&f, 3000, &message));
+    ck_assert(follower_next(&f, FOLLOWER_PATIENT, &message));
     ck_assert_str_eq(message.event, "gone");
-    ck_assert(!follower_next(&f, 3000, &message) && f.ended);
+    ck_assert(!follower_next(&f, FOLLOWER_PATIENT, &message) && f.ended);
     follower_close(&f);
     expect(client, "GET", "/v1/scenes/t/boxes/old", NULL, 404, NULL);
     ck_assert_str_ne(before, epoch_of("GET", "/v1/scenes/t", NULL, 200));

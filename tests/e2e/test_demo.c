@@ -91,7 +91,7 @@ START_TEST(a_shot_a_second_comes_as_a_query_that_can_be_asked_again)
     struct follower_message message;
     follower_open(&follower, fd, "/v1/scenes/demo/events?topics=queries", NULL);
     do
-        ck_assert(follower_next(&follower, 10000, &message));
+        ck_assert(follower_next(&follower, FOLLOWER_PATIENT, &message));
     while (strcmp(message.event, "query") != 0);
     json_t *shot = json_loads(message.data, JSON_REJECT_DUPLICATES, NULL);
     ck_assert_ptr_nonnull(shot);

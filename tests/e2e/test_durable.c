@@ -261,7 +261,7 @@ static char *messages_behind(const char *topics, const char *last)
     ck_assert_ptr_nonnull(out);
     follower_open(&f, daemon_dial(&obbd), test_text(S "/events?topics=%s", topics), last);
     do {
-        ck_assert(follower_next(&f, 10000, &message));
+        ck_assert(follower_next(&f, FOLLOWER_PATIENT, &message));
         (void)fprintf(out, "%s %s %s\n", message.event, message.id_text, message.data);
     } while (strcmp(message.event, "commit") != 0 || message.id < 5);
     follower_close(&f);
@@ -279,6 +279,7 @@ static void follow_over_restart(bool killed_at_once)
     char last[64], *before[TOPICS];
     expect(client, "PUT", S, "{\"history\":{\"span\":5000,\"commits\":4}}", 201, NULL);
     follower_open(&f, daemon_dial(&obbd), S "/events?topics=commits", NULL);
+    follower_await(&f);
     for (int i = 1; i <= 5; i++)
         expect(client, "POST", S "/commit",
                test_text("{\"time\":%d,\"put\":{\"a\":" UNIT(0) ",\"b\":{\"center\":[%d.5,0,0],"
@@ -286,7 +287,7 @@ static void follow_over_restart(bool killed_at_once)
                          1000 + i, i % 2 * 5),
                200, NULL);
     do
-        ck_assert(follower_next(&f, 10000, &message));
+        ck_assert(follower_next(&f, FOLLOWER_PATIENT, &message));
     while (strcmp(message.event, "commit") != 0 || message.id < 2);
     ck_assert_int_eq(message.id, 2);
     (void)snprintf(last, sizeof last, "%s", message.id_text);
@@ -310,14 +311,14 @@ static void follow_over_restart(bool killed_at_once)
     follower_open(&f, daemon_dial(&obbd), S "/events?topics=commits", last);
     expect(client, "POST", S "/commit", "{\"time\":1006,\"remove\":[\"a\"]}", 200, NULL);
     for (long revision = 3; revision <= 6; revision++) {
-        ck_assert(follower_next(&f, 10000, &message));
+        ck_assert(follower_next(&f, FOLLOWER_PATIENT, &message));
         ck_assert_str_eq(message.event, "commit");
         ck_assert_int_eq(message.id, revision);
     }
     follower_close(&f);
     last[0] = '1';
     follower_open(&f, daemon_dial(&obbd), S "/events?topics=commits", last);
-    ck_assert(follower_next(&f, 10000, &message));
+    ck_assert(follower_next(&f, FOLLOWER_PATIENT, &message));
     ck_assert_str_eq(message.event, "state");
     follower_close(&f);
     expect(client, "DELETE", S, NULL, 204, NULL);

@@ -373,7 +373,7 @@ END_TEST
 
 static const char *next_event(struct follower *f, struct follower_message *message)
 {
-    ck_assert(follower_next(f, 5000, message));
+    ck_assert(follower_next(f, FOLLOWER_PATIENT, message));
     return message->event;
 }
 

@@ -100,6 +100,25 @@ static bool read_message(char *lines, struct follower_message *out)
     return out->event[0] != '\0';
 }
 
+/* Reads what comes. Returns false if the stream ended, or nothing came for `ms` milliseconds. */
+static bool read_some(struct follower *f, int ms)
+{
+    struct pollfd ready = {.fd = f->fd, .events = POLLIN};
+    if (poll(&ready, 1, ms) <= 0)
+        return false;
+    char bytes[16384];
+    const ssize_t n = recv(f->fd, bytes, sizeof bytes, 0);
+    if (n > 0)
+        receive(f, bytes, bytes + n);
+    return n > 0;
+}
+
+void follower_await(struct follower *f)
+{
+    while (f->part == HEAD)
+        ck_assert_msg(read_some(f, FOLLOWER_PATIENT), "no answer came: %s", f->text);
+}
+
 bool follower_next(struct follower *f, int ms, struct follower_message *out)
 {
     for (;;) {
@@ -119,13 +138,7 @@ bool follower_next(struct follower *f, int ms, struct follower_message *out)
             memmove(f->text, f->text + f->taken, f->length + 1);
             f->taken = 0;
         }
-        struct pollfd ready = {.fd = f->fd, .events = POLLIN};
-        if (poll(&ready, 1, ms) <= 0)
+        if (!read_some(f, ms))
             return false;
-        char bytes[16384];
-        const ssize_t n = recv(f->fd, bytes, sizeof bytes, 0);
-        if (n <= 0)
-            return false;
-        receive(f, bytes, bytes + n);
     }
 }

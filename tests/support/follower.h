@@ -26,6 +26,11 @@ struct follower_message {
 void follower_open(struct follower *f, int fd, const char *path, const char *last);
 void follower_close(struct follower *f);
 
+/* Waits for the head of the answer: then the daemon tells the follower of each later commit. */
+void follower_await(struct follower *f);
+
+enum { FOLLOWER_PATIENT = -1 }; /* `ms` for what is sure to come: only the test's limit ends it */
+
 /* Writes the next message, skipping comments. False: the stream ended, or nothing came for `ms`
  * milliseconds. Fails the test if the answer is not an event stream with status 200. */
 bool follower_next(struct follower *f, int ms, struct follower_message *out);

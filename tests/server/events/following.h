@@ -17,7 +17,7 @@ __attribute__((unused)) static void expect(struct follower *f, const char *event
                                            const char *data)
 {
     struct follower_message message;
-    ck_assert_msg(follower_next(f, 10000, &message), "no %s came: %s", event, f->text);
+    ck_assert_msg(follower_next(f, FOLLOWER_PATIENT, &message), "no %s came: %s", event, f->text);
     ck_assert_str_eq(message.event, event);
     ck_assert_msg(strstr(message.data, data) != NULL, "%s instead of %s", message.data, data);
     ck_assert_msg(message.id == id, "%s: id %ld, not %ld", event, message.id, id);
@@ -26,6 +26,7 @@ __attribute__((unused)) static void expect(struct follower *f, const char *event
 static inline void expect_nothing(struct follower *f)
 {
     struct follower_message message;
+    follower_await(f);
     ck_assert_msg(!follower_next(f, 50, &message), "%s", message.event);
     ck_assert(!f->ended);
 }

@@ -193,11 +193,19 @@ START_TEST(boxes_that_a_frame_moves_are_told_as_posed)
 }
 END_TEST
 
-/* The first message comes at once; what comes up in the interval after it is one message of each
- * kind. */
-START_TEST(a_rate_joins_what_an_interval_changed)
+static double now(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
+}
+
+/* Follows a scene, and changes it five times. Returns whether that took less than a second, so that
+ * all of it lies in the interval after the first message. */
+static bool change_within_a_second(void)
 {
     commit("{\"put\":{\"a\":" BOX(0) ",\"b\":" BOX(9) ",\"c\":" BOX(9) "}}");
+    const double begun = now();
     follow(&one, "/v1/scenes/s/events?rate=1&include=pose", NULL);
     expect(&one, "state", 1, "[[\"b\",\"c\"]]");
     commit("{\"put\":{\"d\":" BOX(50) "},\"pose\":{\"a\":{\"center\":[9,0,0]}}}"); /* a comes */
@@ -206,13 +214,24 @@ START_TEST(a_rate_joins_what_an_interval_changed)
     commit(
         "{\"remove\":[\"b\"],\"pose\":{\"c\":{\"center\":[1,0,0]},\"d\":{\"center\":[60,0,0]}}}");
     commit("{\"put\":{\"b\":" BOX(70) "},\"transform\":{\"d\":{\"translate\":[1,0,0]}}}");
+    return now() - begun < 1;
+}
+
+/* The first message comes at once; what comes up in the interval after it is one message of each
+ * kind. */
+START_TEST(a_rate_joins_what_an_interval_changed)
+{
+    while (!change_within_a_second()) { /* the machine is slow: once more */
+        follower_close(&one);
+        ck_assert_int_eq(ask("DELETE", "/v1/scenes/s", "%s", ""), 204);
+    }
     expect(&one, "end", -1, "\"revision\":6,");
     struct follower_message heard_next;
-    ck_assert(follower_next(&one, 10000, &heard_next));
+    ck_assert(follower_next(&one, FOLLOWER_PATIENT, &heard_next));
     ck_assert_str_eq(heard_next.event, "begin");
     ck_assert_ptr_nonnull(
         strstr(heard_next.data, "\"pairs\":[[\"a\",\"b\"],[\"a\",\"c\"],[\"a\",\"c\"]]"));
-    ck_assert(follower_next(&one, 10000, &heard_next));
+    ck_assert(follower_next(&one, FOLLOWER_PATIENT, &heard_next));
     ck_assert_str_eq(heard_next.event, "boxes");
     static const char expected[] =
         "\"put\":[\"d\",\"b\"],\"posed\":[\"a\",\"c\"],\"removed\":[\"b\"],"
@@ -231,13 +250,6 @@ START_TEST(a_rate_joins_what_an_interval_changed)
     follower_close(&two);
 }
 END_TEST
-
-static double now(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
-}
 
 /* However many follow, and whenever they come: none is sent more than its rate, and none misses an
  * entry. */
@@ -269,7 +281,8 @@ START_TEST(no_follower_is_sent_more_than_its_rate)
     for (int k = 0; k < MANY; k++) {
         while (revision[k] < COMMITS) {
             struct follower_message message;
-            ck_assert_msg(follower_next(&many[k], 10000, &message), "%d: %ld", k, revision[k]);
+            ck_assert_msg(follower_next(&many[k], FOLLOWER_PATIENT, &message), "%d: %ld", k,
+                          revision[k]);
             ck_assert_str_eq(message.event, "commit");
             ck_assert_int_gt(message.id, revision[k]);
             revision[k] = message.id;

@@ -30,7 +30,7 @@ START_TEST(a_deleted_scene_says_so_and_one_made_again_is_another)
     expect(&one, "commit", 2, "");
     expect(&one, "gone", -1, "\"revision\":2");
     struct follower_message message;
-    ck_assert(!follower_next(&one, 3000, &message));
+    ck_assert(!follower_next(&one, FOLLOWER_PATIENT, &message));
     ck_assert(one.ended);
     follower_close(&one);
     static const char *const paths[] = {"/v1/scenes/s/events?topics=collisions",
@@ -66,7 +66,7 @@ START_TEST(the_end_of_the_service_is_the_last_message)
     struct follower_message message;
     struct follower *const both[] = {&one, &two};
     for (int i = 0; i < 2; i++) { /* and the streams end as they should */
-        ck_assert_msg(!follower_next(both[i], 3000, &message), "%s", message.event);
+        ck_assert_msg(!follower_next(both[i], FOLLOWER_PATIENT, &message), "%s", message.event);
         ck_assert(both[i]->ended);
         follower_close(both[i]);
     }
@@ -90,7 +90,7 @@ static void read_up_to(struct follower *f, long revision, char *out, size_t size
     struct follower_message message = {.id = -1};
     size_t length = 0;
     while (message.id < revision) {
-        ck_assert_msg(follower_next(f, 3000, &message), "%ld: %s", revision, out);
+        ck_assert_msg(follower_next(f, FOLLOWER_PATIENT, &message), "%ld: %s", revision, out);
         length += (size_t)snprintf(out + length, size - length, "%ld %s %s\n", message.id,
                                    message.event, message.data);
         ck_assert_uint_lt(length, size);
@@ -265,7 +265,7 @@ START_TEST(a_long_way_back_goes_on_while_large_commits_are_prepared)
             struct follower_message message = {.id = -1};
             long last = 0;
             while (last < COMMITS + round) {
-                ck_assert_msg(follower_next(&back[k], 10000, &message), "%ld", last);
+                ck_assert_msg(follower_next(&back[k], FOLLOWER_PATIENT, &message), "%ld", last);
                 ck_assert_msg(k % 2 == 1 || message.id == last + 1, "%ld after %ld", message.id,
                               last);
                 last = message.id > last ? message.id : last;

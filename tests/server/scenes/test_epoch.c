@@ -374,6 +374,7 @@ END_TEST
 static void follow_from(struct follower *f, const char *last)
 {
     follower_open(f, dial(), S "/events?topics=commits", last);
+    follower_await(f);
 }
 
 START_TEST(a_stream_goes_on_only_in_its_own_epoch)
@@ -384,14 +385,14 @@ START_TEST(a_stream_goes_on_only_in_its_own_epoch)
     make_scene(first);
     follow_from(&keeper, NULL);
     ck_assert_int_eq(ask("PUT", S "/boxes/b", UNIT), 201);
-    ck_assert(follower_next(&keeper, 3000, &message));
+    ck_assert(follower_next(&keeper, FOLLOWER_PATIENT, &message));
     ck_assert_str_eq(message.event, "commit");
     (void)snprintf(last, sizeof last, "2.%s", first);
     ck_assert_str_eq(message.id_text, last);
     for (size_t i = 0; i < 2; i++) { /* a bare revision is one of this epoch */
         (void)snprintf(last, sizeof last, i == 0 ? "1" : "1.%s", first);
         follow_from(&f, last);
-        ck_assert(follower_next(&f, 3000, &message));
+        ck_assert(follower_next(&f, FOLLOWER_PATIENT, &message));
         ck_assert_str_eq(message.event, "commit");
         ck_assert_int_eq(message.id, 2);
         follower_close(&f);
@@ -401,12 +402,12 @@ START_TEST(a_stream_goes_on_only_in_its_own_epoch)
     make_scene(second);
     follow_from(&keeper, NULL); /* keeps the messages of this epoch */
     ck_assert_int_eq(ask("PUT", S "/boxes/b", UNIT), 201);
-    ck_assert(follower_next(&keeper, 3000, &message));
+    ck_assert(follower_next(&keeper, FOLLOWER_PATIENT, &message));
     const char *const anew[] = {first, "0000000000000000", "1", ""};
     for (size_t i = 0; i < 4; i++) {
         (void)snprintf(last, sizeof last, "1.%s", anew[i]);
         follow_from(&f, last);
-        ck_assert(follower_next(&f, 3000, &message));
+        ck_assert(follower_next(&f, FOLLOWER_PATIENT, &message));
         ck_assert_msg(strcmp(message.event, "state") == 0 && message.id == 2, "%s: %s", last,
                       message.event);
         (void)snprintf(last, sizeof last, "2.%s", second);
