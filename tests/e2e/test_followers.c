@@ -16,7 +16,7 @@
 enum {
     WRITERS = 4,
     ROUNDS = 300, /* requests of a writer */
-    FOLLOWERS = 8,
+    FOLLOWERS = 9,
     BOXES = 32,
     EDITS = 16,                       /* of one commit at most */
     REVISIONS = WRITERS * ROUNDS + 2, /* of a scene at most */
@@ -461,6 +461,8 @@ static const struct asks {
      .rate = true,
      .entity = "e0",
      .prefix = "b"},
+    /* so seldom that several commits are joined where they take long, too */
+    {.text = ",boxes,commits&include=pose&rate=5", .boxes = true, .commits = true, .rate = true},
 };
 
 static bool passes(const struct asks *asks, size_t i, const struct model_box *box)
@@ -922,13 +924,23 @@ static void one_scene(const struct test_daemon *daemon, struct http_client *clie
     http_answer_fini(&answer);
 }
 
+/* Returns whether everything was seen often enough: the clients decide by their turns how soon. */
+static bool enough(void)
+{
+    return seen.begins > seen.commits && seen.ends > seen.commits && seen.resumes > 0 &&
+           seen.states > 0 && seen.sets > seen.commits &&
+           seen.pairs > seen.sets && /* empty sets would prove little */
+           seen.both > 10 && seen.joined > seen.commits / 20 && seen.boxes > seen.commits &&
+           seen.moved > seen.commits && seen.read > seen.unreadable;
+}
+
 START_TEST(a_follower_knows_all_pairs_at_every_revision)
 {
     struct test_daemon daemon;
     daemon_start(&daemon, NULL);
     struct http_client *client = http_open(daemon.url);
     reader = http_open(daemon.url);
-    for (size_t i = 0; i < test_effort(1); i++)
+    for (size_t i = 0; i < test_effort(1) || !enough(); i++)
         one_scene(&daemon, client, i);
     http_close(client);
     http_close(reader);
@@ -942,17 +954,6 @@ START_TEST(a_follower_knows_all_pairs_at_every_revision)
         seen.states, seen.overruns, seen.sets, seen.pairs, seen.both, seen.joined, seen.boxes,
         seen.moved, seen.read, seen.unreadable);
     ck_assert_uint_ge(seen.commits, test_effort(1000));
-    ck_assert_uint_gt(seen.begins, seen.commits);
-    ck_assert_uint_gt(seen.ends, seen.commits);
-    ck_assert_uint_gt(seen.resumes, 0);
-    ck_assert_uint_gt(seen.states, 0);
-    ck_assert_uint_gt(seen.sets, seen.commits);
-    ck_assert_uint_gt(seen.pairs, seen.sets); /* empty sets would prove little */
-    ck_assert_uint_gt(seen.both, 10);
-    ck_assert_uint_gt(seen.joined, seen.commits / 20);
-    ck_assert_uint_gt(seen.boxes, seen.commits);
-    ck_assert_uint_gt(seen.moved, seen.commits);
-    ck_assert_uint_gt(seen.read, seen.unreadable);
 }
 END_TEST
 

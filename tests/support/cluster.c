@@ -89,7 +89,7 @@ void cluster_wait(struct test_cluster *cluster, size_t node, const char *path, l
 {
     struct http_answer answer = {0};
     for (int n = 0; answer.status != status; n++) {
-        ck_assert_msg(n < LOOKS, "%s: %ld %s", path, answer.status, answer.body);
+        ck_assert_msg(n < LOOKS * test_timeout(1), "%s: %ld %s", path, answer.status, answer.body);
         http_send(cluster->nodes[node].client, "GET", path, NULL, NULL, &answer);
         if (answer.status != status)
             cluster_rest(REST_MS);
@@ -115,8 +115,8 @@ void cluster_wait_number(struct test_cluster *cluster, size_t node, const char *
                          const char *member, int64_t value)
 {
     for (int n = 0; cluster_number(cluster, node, scene, member) != value; n++) {
-        ck_assert_msg(n < LOOKS, "%s of %s is not %lld at node %zu but %lld", member, scene,
-                      (long long)value, node,
+        ck_assert_msg(n < LOOKS * test_timeout(1), "%s of %s is not %lld at node %zu but %lld",
+                      member, scene, (long long)value, node,
                       (long long)cluster_number(cluster, node, scene, member));
         cluster_rest(REST_MS);
     }
