@@ -14,24 +14,25 @@ static const double near_excess =
     4e-15; /* kept_excess and ample rounding of a plain sum of squares */
 static const double shortest_rotation = 1e-6; /* length of a quaternion or an axis */
 
+/* Adds the square of a part to `sum`, and the rounding errors of the square and of the sum, each
+ * exact, to `rest`. */
+static inline void add_square(double part, double *sum, double *rest)
+{
+    const double square = part * part, next = *sum + square, taken = next - *sum;
+    *rest += (*sum - (next - taken)) + (square - taken);
+    *rest += obb_exact_rest(part, part, square);
+    *sum = next;
+}
+
 /* Returns |q|^2 - 1 for q near unit length. Squares and sums are taken with their rounding
  * errors. */
-static double excess(obb_quat q)
+static inline double excess(obb_quat q)
 {
-    const double part[4] = {q.x, q.y, q.z, q.w};
-    double square[4], lost[4];
-    for (int i = 0; i < 4; i++) { /* a loop of its own, so that compilers vectorise it */
-        square[i] = part[i] * part[i];
-        lost[i] = obb_exact_rest(part[i], part[i], square[i]);
-    }
     double sum = -1.0, rest = 0.0;
-    for (int i = 0; i < 4; i++) {
-        const double next = sum + square[i], taken = next - sum;
-        rest += (sum - (next - taken)) +
-                (square[i] - taken); /* the rounding error of the sum, exactly */
-        rest += lost[i];
-        sum = next;
-    }
+    add_square(q.x, &sum, &rest);
+    add_square(q.y, &sum, &rest);
+    add_square(q.z, &sum, &rest);
+    add_square(q.w, &sum, &rest);
     return sum + rest;
 }
 
@@ -85,6 +86,62 @@ obb_status obb_quat_normalise(obb_quat q, obb_quat *out)
     }
     *out = quat_without_negative_zeros(q);
     return OBB_OK;
+}
+
+/* So many quaternions are normalised at once. At -O2 compilers turn a loop into vector instructions
+ * only if the number of its steps is a constant. */
+#define TOGETHER 16
+
+/* Returns whether each quaternion goes the way of most: neither kept as it is nor refused, nor so
+ * large that it is scaled first. */
+static bool all_go_one_way(const obb_quat *quats)
+{
+    for (size_t i = 0; i < TOGETHER; i++) {
+        const double square = quat_dot(quats[i], quats[i]);
+        if (!(square > 0x1p-30 && square < 0x1p+1000 && fabs(square - 1.0) > near_excess))
+            return false;
+    }
+    return true;
+}
+
+/* The same steps as in obb_quat_normalise, without a branch. Lengths and comparisons, which
+ * compilers do not turn into vector instructions, have loops of their own. */
+static void normalise_together(obb_quat *quats)
+{
+    double x[TOGETHER], y[TOGETHER], z[TOGETHER], w[TOGETHER], length[TOGETHER], f[TOGETHER];
+    for (size_t i = 0; i < TOGETHER; i++)
+        length[i] = sqrt(quat_dot(quats[i], quats[i]));
+    for (size_t i = 0; i < TOGETHER; i++) {
+        x[i] = quats[i].x / length[i];
+        y[i] = quats[i].y / length[i];
+        z[i] = quats[i].z / length[i];
+        w[i] = quats[i].w / length[i];
+        f[i] = excess((obb_quat){x[i], y[i], z[i], w[i]});
+    }
+    for (size_t i = 0; i < TOGETHER; i++)
+        f[i] = fabs(f[i]) > kept_excess ? 0.5 * f[i] : 0.0;
+    for (size_t i = 0; i < TOGETHER; i++) {
+        quats[i] = (obb_quat){x[i] - x[i] * f[i] + 0.0, y[i] - y[i] * f[i] + 0.0,
+                              z[i] - z[i] * f[i] + 0.0, w[i] - w[i] * f[i] + 0.0};
+    }
+}
+
+void obb_quats_normalise(obb_quat *quats, size_t count)
+{
+    size_t i = 0;
+    while (i < count) {
+        if (count - i >= TOGETHER && all_go_one_way(quats + i)) {
+            normalise_together(quats + i);
+            i += TOGETHER;
+            continue;
+        }
+        const size_t end = count - i < TOGETHER ? count : i + TOGETHER;
+        for (; i < end; i++) {
+            const obb_status st = obb_quat_normalise(quats[i], &quats[i]);
+            assert(st == OBB_OK);
+            (void)st;
+        }
+    }
 }
 
 obb_status obb_quat_check(obb_quat q)

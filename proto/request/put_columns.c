@@ -201,17 +201,20 @@ static void make_boxes(const void *context, size_t first, size_t count, obb_box 
     const struct wire_columns *columns = context;
     const size_t dimensions = (size_t)columns->dimensions;
     struct poses poses;
+    obb_quat rotations[ROWS];
     begin_poses(&poses, count < ROWS ? count : ROWS);
-    for (size_t i = 0; i < count; i++) {
-        const size_t row = i % ROWS;
-        if (row == 0)
-            get_poses(columns, first + i, count - i < ROWS ? count - i : ROWS, &poses);
-        out[i] =
-            (obb_box){.center = vector_of(&poses.centers[row * dimensions], dimensions),
-                      .half_extents = vector_of(&poses.half_extents[row * dimensions], dimensions),
-                      .rotation = rotation_of(&poses.rotations[row * 4]),
-                      .angle = poses.angles[row]};
-        (void)obb_quat_normalise(out[i].rotation, &out[i].rotation);
+    for (size_t i = 0; i < count; i += ROWS) {
+        const size_t rows = count - i < ROWS ? count - i : ROWS;
+        get_poses(columns, first + i, rows, &poses);
+        for (size_t row = 0; row < rows; row++)
+            rotations[row] = rotation_of(&poses.rotations[row * 4]);
+        obb_quats_normalise(rotations, rows);
+        for (size_t row = 0; row < rows; row++)
+            out[i + row] = (obb_box){
+                .center = vector_of(&poses.centers[row * dimensions], dimensions),
+                .half_extents = vector_of(&poses.half_extents[row * dimensions], dimensions),
+                .rotation = rotations[row],
+                .angle = poses.angles[row]};
     }
 }
 

@@ -96,6 +96,49 @@ START_TEST(a_check_says_what_normalising_would)
 }
 END_TEST
 
+/* Blocks of rotations as clients send them: rounded to floats, to doubles, of any length, or not
+ * turned at all. In most blocks all are of one kind. */
+START_TEST(many_rotations_are_normalised_to_the_bits_of_each)
+{
+    enum { MOST = 70, KINDS = 5 };
+    test_rng rng = {.s = 20261127};
+    const size_t blocks = test_effort(2000);
+    size_t changed = 0, kept = 0;
+    for (size_t block = 0; block < blocks; block++) {
+        const size_t count = test_below(&rng, MOST + 1), all = test_below(&rng, KINDS + 2);
+        obb_quat one[MOST], many[MOST];
+        for (size_t i = 0; i < count; i++) {
+            const size_t kind = all < KINDS ? all : test_below(&rng, KINDS);
+            const double size = kind == 2   ? random_magnitude(&rng, 1e-4, 1e140)
+                                : kind == 3 ? random_magnitude(&rng, 1e140, 1e300)
+                                            : 1.0;
+            obb_quat q = random_rotation(&rng);
+            if (kind == 0)
+                q = (obb_quat){(double)(float)q.x, (double)(float)q.y, (double)(float)q.z,
+                               (double)(float)q.w};
+            if (kind == 4)
+                q = (obb_quat){0, 0, 0, 1};
+            one[i] = many[i] = (obb_quat){q.x * size, q.y * size, q.z * size, q.w * size};
+            if (test_below(&rng, 8) == 0)
+                one[i].y = many[i].y = -0.0;
+            ck_assert_int_eq(obb_quat_check(one[i]), OBB_OK);
+        }
+        obb_quats_normalise(many, count);
+        for (size_t i = 0; i < count; i++) {
+            obb_quat out;
+            ck_assert_int_eq(obb_quat_normalise(one[i], &out), OBB_OK);
+            ck_assert(same_bits(&out, &many[i], sizeof out));
+            if (same_bits(&out, &one[i], sizeof out))
+                kept++;
+            else
+                changed++;
+        }
+    }
+    ck_assert_uint_gt(changed, blocks * MOST / 8);
+    ck_assert_uint_gt(kept, blocks * MOST / 16);
+}
+END_TEST
+
 START_TEST(no_rotation_is_kept_to_the_bit_with_its_signs)
 {
     for (unsigned signs = 0; signs < 16; signs++) {
@@ -403,6 +446,7 @@ int main(void)
     tcase_set_timeout(tc, test_patience(300));
     tcase_add_test(tc, a_rotation_is_kept_to_the_bit_or_normalised_once);
     tcase_add_test(tc, a_check_says_what_normalising_would);
+    tcase_add_test(tc, many_rotations_are_normalised_to_the_bits_of_each);
     tcase_add_test(tc, no_rotation_is_kept_to_the_bit_with_its_signs);
     tcase_add_test(tc, a_rotation_needs_a_length);
     tcase_add_test(tc, the_axes_are_those_of_the_rotation);
