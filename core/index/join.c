@@ -918,6 +918,25 @@ static void insertion_sort(const struct pairs *pairs, size_t count)
     }
 }
 
+/* Moves each pair before the larger ones among the two that it meets last, without a branch that
+ * depends on them: then all but a few are in order. */
+static void settle(uint64_t *ranks, size_t count)
+{
+    uint64_t low = ranks[0], high = ranks[1];
+    if (low > high) {
+        low = ranks[1];
+        high = ranks[0];
+    }
+    for (size_t i = 2; i < count; i++) {
+        const uint64_t key = ranks[i], middle = key < low ? low : key;
+        ranks[i - 2] = key < low ? key : low;
+        low = middle < high ? middle : high;
+        high = middle < high ? high : middle;
+    }
+    ranks[count - 2] = low;
+    ranks[count - 1] = high;
+}
+
 /* Sorts by those bytes of the ranks in which any two pairs differ, the lowest byte first. `spare`
  * has room for `count` pairs. */
 static void radix_sort(const struct pairs *pairs, size_t count, const struct pairs *spare)
@@ -993,6 +1012,8 @@ static void gather_narrow(const struct obb_join *join, size_t range, size_t tota
             move(&found, i, out, starts[found.ranks[i] >> 32 & low]++);
     }
     if (most <= FEW) {
+        if (out->entries == NULL)
+            settle(out->ranks, total);
         insertion_sort(out, total);
         return;
     }
