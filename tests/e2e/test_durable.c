@@ -40,8 +40,7 @@ static void start_with(const char *option, const char *value)
     daemon_start(&obbd, (const char *[]){"--data", data, option, value, NULL});
     client = http_open(obbd.url);
     struct http_answer answer = {0};
-    for (int i = 0; answer.status != 200; i++) { /* until all scenes are loaded */
-        ck_assert_int_lt(i, 2000);
+    while (answer.status != 200) { /* until all scenes are loaded */
         http_send(client, "GET", "/readyz", NULL, NULL, &answer);
         if (answer.status != 200)
             wait_ms(5);
@@ -469,13 +468,29 @@ static void check_writers(void)
         ck_assert_uint_eq(revision_of(scenes[s]), commits[s]);
 }
 
+static uint64_t all_acknowledged(void)
+{
+    uint64_t commits = 0;
+    for (size_t k = 0; k < WRITERS; k++)
+        commits += writers[k].acknowledged;
+    return commits;
+}
+
+/* Returns whether enough was written, read and left without an answer. A busy machine does little
+ * before each kill, and needs more of them. */
+static bool is_enough(size_t rounds)
+{
+    return all_acknowledged() > 4 * rounds && reads > rounds && unknown > rounds;
+}
+
 START_TEST(a_kill_loses_nothing_that_was_acknowledged_or_seen)
 {
     const size_t rounds = test_effort(5);
+    size_t round = 0;
     test_rng rng = {16};
     for (size_t k = 0; k < WRITERS; k++)
         writers[k] = (struct writer){.number = k};
-    for (size_t round = 0; round < rounds; round++) {
+    for (; round < rounds || !is_enough(rounds); round++) {
         pthread_t reader;
         atomic_store(&killed, false);
         for (size_t k = 0; k < WRITERS; k++)
@@ -504,12 +519,8 @@ START_TEST(a_kill_loses_nothing_that_was_acknowledged_or_seen)
         }
         check_writers();
     }
-    uint64_t commits = 0;
-    for (size_t k = 0; k < WRITERS; k++)
-        commits += writers[k].acknowledged;
     printf("%zu kills, %llu commits, %zu reads, %zu without an answer, %zu were applied already\n",
-           rounds, (unsigned long long)commits, reads, unknown, repeated);
-    ck_assert(commits > 4 * rounds && reads > rounds && unknown > rounds);
+           round, (unsigned long long)all_acknowledged(), reads, unknown, repeated);
 }
 END_TEST
 
@@ -557,9 +568,9 @@ static void *copy_all(void *context)
 START_TEST(a_kill_beside_a_copy_leaves_the_former_scene_or_the_copy)
 {
     const size_t rounds = test_effort(12);
-    size_t former = 0, later = 0;
+    size_t former = 0, later = 0, round = 0;
     test_rng rng = {17};
-    for (size_t round = 0; round < rounds; round++) {
+    for (; round < rounds || former + later == 0; round++) {
         pthread_t writer;
         char out[600], err[600];
         atomic_store(&killed, false);
@@ -590,8 +601,7 @@ START_TEST(a_kill_beside_a_copy_leaves_the_former_scene_or_the_copy)
                       : "{\"scenes\":[{\"name\":\"from\"},{\"name\":\"to\",\"boxes\":2}]}");
     }
     printf("%zu kills, %llu copies: %zu left the former scene, %zu a copy that was not answered\n",
-           rounds, (unsigned long long)atomic_load(&copies_acknowledged), former, later);
-    ck_assert_uint_gt(former + later, 0);
+           round, (unsigned long long)atomic_load(&copies_acknowledged), former, later);
 }
 END_TEST
 
@@ -726,14 +736,14 @@ static double now_ms(void)
 START_TEST(an_import_that_is_cut_short_is_there_whole_or_not_at_all)
 {
     const size_t rounds = test_effort(8);
-    size_t absent = 0, present = 0;
+    size_t absent = 0, present = 0, round = 0;
     test_rng rng = {18};
     make_import();
     const double begun = now_ms();
     (void)import_large(NULL);
     ck_assert_int_eq(atomic_load(&import_status), 201);
     const double taken = now_ms() - begun;
-    for (size_t round = 0; round < rounds; round++) {
+    for (; round < rounds || absent == 0; round++) {
         pthread_t importer;
         expect(client, "DELETE", "/v1/scenes/large", NULL, 204, NULL);
         atomic_store(&import_status, 0);
@@ -756,8 +766,7 @@ START_TEST(an_import_that_is_cut_short_is_there_whole_or_not_at_all)
         present += there;
     }
     free(import_text);
-    printf("%zu imports were cut short: %zu are not there, %zu are\n", rounds, absent, present);
-    ck_assert_uint_gt(absent, 0);
+    printf("%zu imports were cut short: %zu are not there, %zu are\n", round, absent, present);
 }
 END_TEST
 
@@ -889,10 +898,8 @@ START_TEST(a_full_disk_refuses_changes_until_there_is_room)
            test_text("{\"revision\":%u,\"boxes\":%u}", good, good * 400));
     expect(client, "GET", S "/boxes/b0-0", NULL, 200, "{\"changed\":1}");
     ck_assert_int_eq(unlink(ballast), 0);
-    for (int i = 0; put_many(1000) != 200; i++) { /* without a restart */
-        ck_assert_int_lt(i, 2000);
+    while (put_many(1000) != 200) /* without a restart */
         wait_ms(10);
-    }
     expect(client, "GET", S, NULL, 200, test_text("{\"revision\":%u}", good + 1));
     char *written = picture_of("s");
     stop();

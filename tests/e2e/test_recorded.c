@@ -465,7 +465,7 @@ END_TEST
 static long in_use(long most)
 {
     long bytes = metric("obbd_in_flight_bytes");
-    for (int tries = 0; tries < 500 && bytes > most; tries++) {
+    for (int tries = 0; tries < 500 * test_timeout(1) && bytes > most; tries++) {
         nanosleep(&(struct timespec){.tv_nsec = 10000000}, NULL);
         bytes = metric("obbd_in_flight_bytes");
     }
