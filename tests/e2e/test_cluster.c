@@ -455,21 +455,25 @@ START_TEST(a_request_waits_for_a_revision_until_it_is_published)
 }
 END_TEST
 
-/* The other node stands still while something is committed. When it goes on, it has the request and
- * the record. */
+/* The other node stands still while something is committed. When it goes on, it has the requests and
+ * the records. While no plain read was late, more and more is committed: a node judges only some of
+ * that before it looks at requests. */
 START_TEST(a_fresh_read_sees_what_a_plain_one_misses)
 {
-    enum { ROUNDS = 20, MOST = 1000 };
+    enum { ROUNDS = 20 };
     int plain = daemon_dial(&nodes[1].obbd), fresh = daemon_dial(&nodes[1].obbd),
         query = daemon_dial(&nodes[1].obbd), least = daemon_dial(&nodes[1].obbd);
     int64_t revision = 1;
     commit_at(0, "s", 1, 1);
     wait_for_revision(1, "s", 1);
-    int late = 0;
-    for (int i = 0; i < ROUNDS || (late == 0 && i < MOST); i++) {
+    int late = 0, commits = 1;
+    for (int i = 0; i < ROUNDS || late == 0; i++) {
         ck_assert_int_eq(kill(nodes[1].obbd.pid, SIGSTOP), 0);
-        revision++;
-        commit_at(0, "s", (int)revision, revision);
+        for (int k = 0; k < commits; k++) {
+            revision++;
+            commit_at(0, "s", (int)revision, revision);
+        }
+        commits *= i < ROUNDS ? 1 : 2;
         send_get(plain, S);
         send_get(fresh, i % 2 == 0 ? S "?fresh" : S "/boxes?fresh=true");
         send_post(query, S "/query/all-pairs", "{\"fresh\":true}");
@@ -480,8 +484,8 @@ START_TEST(a_fresh_read_sees_what_a_plain_one_misses)
         ck_assert_int_eq(receive_revision(query), revision);
         ck_assert_int_eq(receive_revision(least), revision);
     }
-    ck_assert_int_gt(late, 0);
-    printf("%d plain reads were late, and no fresh one\n", late);
+    printf("%d plain reads were late, and no fresh one; at most %d commits in a round\n", late,
+           commits);
     ck_assert_double_ge(metric(1, "obbd_journal_marks_total"), ROUNDS);
     close(plain);
     close(fresh);
