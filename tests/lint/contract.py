@@ -118,7 +118,10 @@ def split(text):
 
 def sentences_of(text):
     """The sentences of a page: of its paragraphs, list items and cells, but not of its programs,
-    headings and pictures, the heads of its tables and their first cells, and not what "Shown by" names."""
+    headings and pictures, the heads of its tables and their first cells, and not what "Shown by" names.
+    Of a file of exchanges they are those of the comments behind a title."""
+    if text.startswith("### "):
+        text = "\n".join(re.sub(r"^# ", "", line) for line in text.split("\n") if re.match(r"#+ ", line))
     text = re.sub(r"^```.*?^```$", "", text, flags=re.M | re.S)
     text = re.sub(r"^(#.*|!\[.*|<img.*)$", "", text, flags=re.M)
     text = re.sub(r"^Shown by .*?\n\n", "", text + "\n", flags=re.M | re.S)
