@@ -52,18 +52,6 @@ void wire_rewind(struct wire_cursor *c, const struct wire_mark *mark)
         c->levels[c->depth - 1] = mark->level;
 }
 
-/* Fetches up to `count` numbers from index `first` on into the cache. Whoever reads rows of several
- * columns reads each column in short runs, between which the processor does not fetch ahead. */
-static void prefetch(const struct wire_column *column, size_t first, size_t count)
-{
-    enum { LINE = 64 };
-    const size_t width = column->type == WIRE_DOUBLES || column->type == WIRE_F64LE ? 8 : 4;
-    const size_t left = column->count - first;
-    const char *next = (const char *)column->values + first * width;
-    for (size_t at = 0; at < (count < left ? count : left) * width; at += LINE)
-        __builtin_prefetch(next + at);
-}
-
 void wire_column_get(const struct wire_column *column, size_t first, size_t count, double *out)
 {
     const char *bytes = column->values;
@@ -89,7 +77,6 @@ void wire_column_get(const struct wire_column *column, size_t first, size_t coun
             out[i] = (double)wire_u32le(bytes + (first + i) * 4);
         break;
     }
-    prefetch(column, first + count, count);
 }
 
 bool wire_check_keys(struct wire_cursor *c, size_t place, const obb_str *first, size_t count,

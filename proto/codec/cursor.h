@@ -189,8 +189,7 @@ static inline bool wire_read_column(struct wire_cursor *c, struct wire_column *o
     return c->ops->read_column(c, out);
 }
 
-/* Copies `count` numbers of the column from index `first` on, and fetches as many that follow into
- * the cache. */
+/* Copies `count` numbers of the column from index `first` on. */
 void wire_column_get(const struct wire_column *column, size_t first, size_t count, double *out);
 
 /* Returns true if nothing follows the value. */
