@@ -181,8 +181,11 @@ START_TEST(large_commits_reach_all_nodes)
         ck_assert_int_eq(number_of(i, "large", "boxes"), 99999);
         expect(nodes[i].client, "GET", "/v1/scenes/large/boxes/99999", NULL, 200,
                "{\"id\":100000,\"changed\":1,\"center\":[297,999,0]}");
-        /* nothing is kept that was sent, got or applied */
-        ck_assert_double_lt(metric(i, "obbd_in_flight_bytes"), 4e6);
+        /* nothing is kept that was sent, got or applied; blocks may wait to be freed */
+        for (int n = 0; metric(i, "obbd_in_flight_bytes") >= 4e6; n++) {
+            ck_assert_int_lt(n, 6000);
+            cluster_rest(5);
+        }
     }
 }
 END_TEST
