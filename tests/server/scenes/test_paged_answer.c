@@ -265,7 +265,7 @@ START_TEST(an_answer_without_memory_waits_until_there_is_some)
     const int s = ask("late");
     do /* until it is known to wait, and all before is read */
         ck_assert(!read_on(s, heard, sizeof heard, &length, TIMEOUT_MS / 4.0));
-    while (atomic_load(&starvations) == 0 || length < LINES / 2 * LINE);
+    while (atomic_load(&starvations) == 0 || length < (size_t)LINES / 2 * LINE);
     const size_t before = count_lines(heard);
     ck_assert_uint_ge(before, LINES / 2);
     ck_assert_uint_lt(before, LINES);
