@@ -916,8 +916,10 @@ void srv_snapshots_stop(struct srv_snapshots *all)
     all->stopped = true;
     for (struct srv_snapshot *s = all->under_way, *next; s != NULL; s = next) {
         next = s->next;
-        if (s->of_record && s->phase <= WORD)
-            continue; /* its record is as good as accepted */
+        /* its record is as good as accepted; while a worker makes a piece, the phase is the
+         * worker's, and is not after WORD */
+        if (s->of_record && (s->on_pool || s->phase <= WORD))
+            continue;
         atomic_store(&s->cancelled, true);
         if (s->paused && s->phase == DROP)
             free_snapshot(s);
