@@ -918,8 +918,8 @@ static void insertion_sort(const struct pairs *pairs, size_t count)
     }
 }
 
-/* Moves each pair before the larger ones among the two that it meets last, without a branch that
- * depends on them: then all but a few are in order. */
+/* Moves each pair to the left of at most two larger ones: the two largest so far are carried along.
+ * No branch depends on the pairs. Then all but a few are in order. */
 static void settle(uint64_t *ranks, size_t count)
 {
     uint64_t low = ranks[0], high = ranks[1];

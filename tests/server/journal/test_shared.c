@@ -10,8 +10,8 @@ enum { MOST = 1000 };
 static struct srv_loop *loop;
 static struct srv_journal *journal;
 
-/* The clock by which a turn of the journal ends stands still, so whatever can be judged is judged at
- * once, however slow the machine is. Timers go by another one. */
+/* The clock by which a turn of the journal ends stands still. So whatever can be judged is judged
+ * at once, however slow the machine is. Timers go by another clock. */
 uint64_t uv_hrtime(void); /* instead of that of libuv, for srv_clock */
 uint64_t uv_hrtime(void) { return 0; }
 

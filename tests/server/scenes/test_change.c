@@ -3,9 +3,9 @@
 
 static void setup(void) { service_start(NULL); }
 
-/* Waits until the service has read, or lost, all that its clients sent, and is done with it. Whoever
- * asks is accepted last, so the only connection is that one. A body that is never dealt with fails
- * by the limit of the test. */
+/* Waits until the service has read, or lost, all that its clients sent, and is done with it.
+ * Whoever asks is accepted last, so the only connection is that one. A body that is never dealt
+ * with fails by the limit of the test. */
 static void wait_for_no_body(void)
 {
     while (ask("GET", "/metrics", "%s", "") != 200 ||

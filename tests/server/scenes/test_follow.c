@@ -1097,7 +1097,8 @@ static uint64_t conflicts(void)
 
 /* ---- Tests ----------------------------------------------------------------------------------- */
 
-/* Returns whether everything was seen often enough; void records are counted when all is compared. */
+/* Returns whether everything was seen often enough. Void records are counted when all is
+ * compared. */
 static bool enough(void)
 {
     return model_void > 300 &&
