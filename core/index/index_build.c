@@ -490,14 +490,16 @@ static void pack_leaf(struct obb_build *b, size_t first, size_t n, struct packed
         bound_ways(b, first, n, node);
     else
         pack_boxes(index, first, n, node);
+    struct packed seen = *packed;
     for (size_t k = first; k < first + n; k++) { /* their lines are here now */
         const struct obb_version *version = index->versions[k];
         const uint64_t id = version->id;
         index->ids[k] = id;
-        packed->least_id = id < packed->least_id ? id : packed->least_id;
-        packed->most_id = id > packed->most_id ? id : packed->most_id;
-        packed->plain &= obb_version_plain(version);
+        seen.least_id = id < seen.least_id ? id : seen.least_id;
+        seen.most_id = id > seen.most_id ? id : seen.most_id;
+        seen.plain &= obb_version_plain(version);
     }
+    *packed = seen;
 }
 
 /* Gives the pages of a large index that a chunk is about to write. A small index lies in the heap,
