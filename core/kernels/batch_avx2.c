@@ -177,24 +177,32 @@ INLINE uint32_t least_halves(const uint32_t words[16])
     return (uint32_t)_mm_cvtsi128_si32(b);
 }
 
-/* Moves the lanes of `values` that are in the mask (8 bits) to the front. `lanes` is the numbers of
- * these lanes, one a byte. */
-INLINE __m256i compress(uint32_t mask, __m256i values)
+/* The numbers of the bits that are set in each mask of 8 bits, lowest first, one a byte. */
+#define LANE(mask, bit)                                                            \
+    (((mask)&1u << (bit)) != 0                                                     \
+         ? (uint64_t)(bit) << 8 * __builtin_popcount((mask) & ((1u << (bit)) - 1)) \
+         : 0)
+#define LANES1(m) \
+    (LANE(m, 1) | LANE(m, 2) | LANE(m, 3) | LANE(m, 4) | LANE(m, 5) | LANE(m, 6) | LANE(m, 7))
+#define LANES4(m)  LANES1(m), LANES1((m) + 1), LANES1((m) + 2), LANES1((m) + 3)
+#define LANES16(m) LANES4(m), LANES4((m) + 4), LANES4((m) + 8), LANES4((m) + 12)
+#define LANES64(m) LANES16(m), LANES16((m) + 16), LANES16((m) + 32), LANES16((m) + 48)
+/* Mask 0 has no bits below any. NOLINTNEXTLINE(misc-redundant-expression) */
+static const uint64_t lanes_of[256] = {LANES64(0u), LANES64(64u), LANES64(128u), LANES64(192u)};
+
+/* Returns the numbers of the lanes that are in the mask (8 bits), from the front on. */
+INLINE __m256i lanes_in(uint32_t mask)
 {
-    const uint64_t bytes = _pdep_u64(mask, 0x0101010101010101u) * 0xffu;
-    const uint64_t lanes = _pext_u64(0x0706050403020100u, bytes);
-    const __m256i order = _mm256_cvtepu8_epi32(_mm_cvtsi64_si128((long long)lanes));
-    return _mm256_permutevar8x32_epi32(values, order);
+    return _mm256_cvtepu8_epi32(_mm_loadl_epi64((const __m128i *)(const void *)&lanes_of[mask]));
 }
 
 INLINE size_t put(uint32_t mask, uint32_t base, uint32_t *out)
 {
-    const __m256i lanes = _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7);
-    const __m256i all = _mm256_add_epi32(lanes, _mm256_set1_epi32((int)base));
-    const size_t first = (size_t)_mm_popcnt_u32(mask & 0xffu);
-    store_words(out, compress(mask & 0xffu, all));
-    store_words(out + first, compress(mask >> 8, _mm256_add_epi32(all, _mm256_set1_epi32(8))));
-    return first + (size_t)_mm_popcnt_u32(mask >> 8);
+    const __m256i first = _mm256_set1_epi32((int)base), second = _mm256_set1_epi32((int)base + 8);
+    const size_t count = (size_t)_mm_popcnt_u32(mask & 0xffu);
+    store_words(out, _mm256_add_epi32(first, lanes_in(mask & 0xffu)));
+    store_words(out + count, _mm256_add_epi32(second, lanes_in(mask >> 8)));
+    return count + (size_t)_mm_popcnt_u32(mask >> 8);
 }
 
 INLINE void splat(uint32_t value, uint32_t *out)
@@ -212,8 +220,9 @@ INLINE size_t keep(uint32_t lanes, uint32_t sure, const uint32_t *ia, const uint
     const __m256i mark = _mm256_and_si256(set, _mm256_set1_epi32((int)OBB_PACKED_SURE));
     const __m256i a = load_words(ia);
     const __m256i b = _mm256_or_si256(load_words(ib), mark);
-    store_words(out_a, compress(lanes, a));
-    store_words(out_b, compress(lanes, b));
+    const __m256i order = lanes_in(lanes);
+    store_words(out_a, _mm256_permutevar8x32_epi32(a, order));
+    store_words(out_b, _mm256_permutevar8x32_epi32(b, order));
     return (size_t)_mm_popcnt_u32(lanes);
 }
 
