@@ -569,19 +569,18 @@ test("spawn finds the daemon by OBBD_BIN, then in its package, then on the PATH"
         writeFileSync(join(bin, "obbd"), `#!/bin/sh\necho ${word} >&2; exit 1\n`, { mode: 0o755 });
         return bin;
     });
-    const finds = (env) => {
+    const finds = (variable) => {
         const { stdout, stderr } = spawnSync("node", [join(home, "find.mjs")], {
             encoding: "utf8",
-            env: { ...process.env, PATH: `${bins[2]}:${process.env.PATH}`, ...env },
+            env: { ...process.env, PATH: `${bins[2]}:${process.env.PATH}`, OBBD_BIN: variable },
         });
         assert.match(stdout, /the daemon .*obbd did not start/);
         return stderr.trim();
     };
-    const env = { OBBD_BIN: undefined };
-    assert.equal(finds(env), "path");
+    for (const unset of [undefined, ""]) assert.equal(finds(unset), "path");
     symlinkSync(bins[1], join(own, "bin"));
-    assert.equal(finds(env), "own");
-    assert.equal(finds({ OBBD_BIN: join(bins[0], "obbd") }), "named");
+    for (const unset of [undefined, ""]) assert.equal(finds(unset), "own");
+    assert.equal(finds(join(bins[0], "obbd")), "named");
 });
 
 test("a spawned daemon ends with its program, however that ends", async () => {

@@ -503,16 +503,17 @@ def spawn_finds_the_daemon_in_three_places():
         (home / word / "obbd").chmod(0o755)
 
     def finds(binary):
-        env = {"PATH": f"{home}/path:{os.environ['PATH']}", "PYTHONPATH": str(home), "OBBD_BIN": binary}
-        done = program("import obbd\ntry: obbd.spawn()\nexcept RuntimeError as error: print(error)", **env)
+        env = {"PATH": f"{home}/path:{os.environ['PATH']}", "PYTHONPATH": str(home), "OBBD_BIN": binary or ""}
+        unset = "import os; del os.environ['OBBD_BIN']\n" if binary is None else ""
+        done = program(f"{unset}import obbd\ntry: obbd.spawn()\nexcept RuntimeError as error: print(error)", **env)
         said, told = done.communicate()
         assert re.match("the daemon .*obbd did not start", said), told
         return told.strip()
 
     assert finds(f"{home}/named/obbd") == "named"
-    assert finds("") == "obbd/bin"
+    assert [finds(unset) for unset in (None, "")] == ["obbd/bin"] * 2
     shutil.rmtree(home / "obbd/bin")
-    assert finds("") == "path"
+    assert [finds(unset) for unset in (None, "")] == ["path"] * 2
 
 
 @test

@@ -14,7 +14,7 @@ const GUARD = '"$@" </dev/null & pid=$!; exec >&- 2>&-; read -r _; kill "$pid"; 
 const OURS = ["OBBD_BIN", "OBBD_URL", "OBBD_TOKEN", "OBBD_DEBUG"];
 
 export interface SpawnOptions extends ConnectOptions {
-    /** The daemon; by default OBBD_BIN, then bin/obbd of this package, then obbd on the PATH. */
+    /** The daemon; by default OBBD_BIN, then bin/obbd of this package, then obbd on the PATH. An empty name counts as none. */
     binary?: string;
     /** Further options of the daemon, as `["--history", "2000"]`. */
     args?: readonly string[];
@@ -22,7 +22,7 @@ export interface SpawnOptions extends ConnectOptions {
 
 function binaryOf({ binary }: SpawnOptions): string {
     const own = fileURLToPath(new URL("../bin/obbd", import.meta.url));
-    return binary ?? process.env.OBBD_BIN ?? (existsSync(own) ? own : "obbd");
+    return binary || process.env.OBBD_BIN || (existsSync(own) ? own : "obbd");
 }
 
 /** Starts the daemon on a unix socket, which the client uses, and on a free port of loopback, for the web editor. It ends with

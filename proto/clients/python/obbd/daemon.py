@@ -38,7 +38,7 @@ def _arguments(options: dict[str, Any]) -> list[str]:
 def spawn(binary: str | None = None, *, token: Any = None, timeout: float = 10.0, retries: int = 3, **options: Any) -> Client:
     """Starts the daemon on a unix socket, which the client uses, and on a free port of loopback, for the web editor.
 
-    binary    the daemon; by default OBBD_BIN, then bin/obbd of this package, then obbd on the PATH
+    binary    the daemon; by default OBBD_BIN, then bin/obbd of this package, then obbd on the PATH; an empty name counts as none
     options   of the daemon, as history=2000 for --history=2000
 
     It ends with `close`, at the end of a `with`, or with this program.
