@@ -177,6 +177,30 @@ namespace Obbd
             Size += size;
         }
 
+        /// <summary>
+        /// Writes 8 bytes: the double as typed arrays have it. The caller has reserved them. They may lie unaligned, where some
+        /// processors store no double.
+        /// </summary>
+        internal static unsafe void LittleEndian(byte* to, double value)
+        {
+            ulong bits = *(ulong*)&value;
+            to[0] = (byte)bits;
+            to[1] = (byte)(bits >> 8);
+            to[2] = (byte)(bits >> 16);
+            to[3] = (byte)(bits >> 24);
+            to[4] = (byte)(bits >> 32);
+            to[5] = (byte)(bits >> 40);
+            to[6] = (byte)(bits >> 48);
+            to[7] = (byte)(bits >> 56);
+        }
+
+        internal static unsafe void LittleEndian(byte* to, ObbdVector v)
+        {
+            LittleEndian(to, v.X);
+            LittleEndian(to + 8, v.Y);
+            LittleEndian(to + 16, v.Z);
+        }
+
         internal void Raw(CborWriter other)
         {
             Reserve(other.Size);

@@ -240,9 +240,10 @@ namespace Obbd
                 else
                     return false;
             }
-            if (sendAt == sendEnd)
-                phase = Phase.Head;
-            return true;
+            if (sendAt < sendEnd)
+                return true;
+            phase = Phase.Head;
+            return false; // the answer cannot be there yet
         }
 
         bool Receive()
@@ -343,9 +344,9 @@ namespace Obbd
         bool Find(string name, out int from, out int to)
         {
             from = to = 0;
-            for (int line = LineEnd(0) + 1; line < headEnd - 2; line = LineEnd(line) + 1)
+            for (int line = LineEnd(0) + 1, stop; line < headEnd - 2; line = stop + 1)
             {
-                int stop = LineEnd(line);
+                stop = LineEnd(line);
                 if (stop - line <= name.Length || buffer[line + name.Length] != ':' || !Same(line, name))
                     continue;
                 from = line + name.Length + 1;

@@ -311,23 +311,10 @@ namespace Obbd
             Open("ray");
             Member("rays");
             queries.Map(2 + (ends ? 1 : 0) + (times != null ? 1 : 0));
-            Column("origins", 3 * n);
-            for (int i = 0; i < n; i++)
-                Triple(rays[i].Origin);
-            Column("directions", 3 * n);
-            for (int i = 0; i < n; i++)
-                Triple(rays[i].Direction);
-            if (ends)
-            {
-                Column("max_distances", n);
-                for (int i = 0; i < n; i++)
-                    Raw(rays[i].MaxDistance > 0 ? rays[i].MaxDistance : 1e9);
-            }
+            Columns(rays, n, ends);
             if (times != null)
             {
-                Column("times", n);
-                for (int i = 0; i < n; i++)
-                    Raw(times[i]);
+                Times(times, n);
                 ask.At = new ObbdAt { Member = "times", Clamp = true, WholeTicks = ask.At.WholeTicks };
             }
             return Close(ref ask, true);
@@ -501,22 +488,40 @@ namespace Obbd
             members++;
         }
 
-        void Column(string name, int numbers)
+        /// <summary>
+        /// Begins a column of so many doubles, and gives where the first of their bytes stands. The caller writes them.
+        /// </summary>
+        int Column(string name, int numbers)
         {
             queries.Text(name);
-            queries.Typed(CborWriter.TagDoubles, checked(8 * numbers));
+            int size = checked(8 * numbers), at;
+            queries.Typed(CborWriter.TagDoubles, size);
+            queries.Reserve(size);
+            at = queries.Size;
+            queries.Size += size;
+            return at;
         }
 
-        unsafe void Raw(double number)
+        unsafe void Columns(ObbdRay[] rays, int n, bool ends)
         {
-            queries.Raw(&number, 8);
+            int origins = Column("origins", 3 * n), directions = Column("directions", 3 * n);
+            int distances = ends ? Column("max_distances", n) : 0;
+            fixed (byte* to = queries.Bytes)
+                for (int i = 0; i < n; i++)
+                {
+                    CborWriter.LittleEndian(to + origins + 24 * i, rays[i].Origin);
+                    CborWriter.LittleEndian(to + directions + 24 * i, rays[i].Direction);
+                    if (ends)
+                        CborWriter.LittleEndian(to + distances + 8 * i, rays[i].MaxDistance > 0 ? rays[i].MaxDistance : 1e9);
+                }
         }
 
-        void Triple(ObbdVector v)
+        unsafe void Times(double[] times, int n)
         {
-            Raw(v.X);
-            Raw(v.Y);
-            Raw(v.Z);
+            int column = Column("times", n);
+            fixed (byte* to = queries.Bytes)
+                for (int i = 0; i < n; i++)
+                    CborWriter.LittleEndian(to + column + 8 * i, times[i]);
         }
 
         int Close(ref ObbdAsk ask, bool hasFirst)
