@@ -38,13 +38,21 @@ static void get_rows(const struct wire_columns *columns, size_t first, size_t co
         wire_columns_numbers(columns, ANGLES, first, count, out->angles);
 }
 
+/* What all poses of these columns have before their rows are read. */
+static obb_pose blank_pose(const struct wire_columns *columns)
+{
+    return (obb_pose){.rotation = {0.0, 0.0, 0.0, 1.0},
+                      .has_center = wire_columns_has(columns, CENTERS),
+                      .has_rotation = wire_columns_has(columns, ROTATIONS) ||
+                                      wire_columns_has(columns, ANGLES)};
+}
+
 /* Makes the pose of row i, which is in the block `rows`. */
 static bool make_pose(const struct wire_columns *columns, const struct rows *rows, size_t i,
-                      obb_pose *out)
+                      const obb_pose *blank, obb_pose *out)
 {
     const size_t row = i - rows->first, dimensions = (size_t)columns->dimensions;
-    *out = (obb_pose){.has_center = wire_columns_has(columns, CENTERS),
-                      .rotation = {0.0, 0.0, 0.0, 1.0}};
+    *out = *blank; /* compilers copy so few bytes faster than they clear them */
     if (wire_columns_has(columns, NAMES)) {
         out->target.name = wire_columns_name(columns, NAMES, i);
     } else {
@@ -70,14 +78,12 @@ static bool make_pose(const struct wire_columns *columns, const struct rows *row
             obb_quat_normalise((obb_quat){q[0], q[1], q[2], q[3]}, &out->rotation);
         if (status != OBB_OK)
             return wire_columns_fail_quaternion(columns, ROTATIONS, i, q, status);
-        out->has_rotation = true;
     }
     if (wire_columns_has(columns, ANGLES)) {
         out->angle = rows->angles[row];
         if (wire_range_check(WIRE_ANY, out->angle) != OBB_OK)
             return wire_columns_fail(columns, ANGLES, i, 0, WIRE_OBB_BAD_NUMBER,
                                      wire_limits[WIRE_ANY].rule);
-        out->has_rotation = true;
     }
     return true;
 }
@@ -119,6 +125,7 @@ bool wire_read_pose_columns(struct wire_cursor *c, int dimensions, bool frames,
         return wire_fail_memory(c);
     *out = poses;
     *out_count = 0;
+    const obb_pose blank = blank_pose(&columns);
     struct rows rows;
     for (size_t i = 0; i < sound; i++) {
         if (i % ROWS == 0) {
@@ -126,7 +133,7 @@ bool wire_read_pose_columns(struct wire_cursor *c, int dimensions, bool frames,
                 return false;
             get_rows(&columns, i, sound - i < ROWS ? sound - i : ROWS, &rows);
         }
-        if (!make_pose(&columns, &rows, i, &poses[i]))
+        if (!make_pose(&columns, &rows, i, &blank, &poses[i]))
             return false;
         *out_count = i + 1;
     }
