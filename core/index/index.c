@@ -201,15 +201,17 @@ static bool clip(const obb_ray *ray, const obb_bounds *b, double *near, double *
     for (int k = 0; k < 3; k++) {
         const double from = obb_component(ray->origin, k), way = obb_component(ray->direction, k);
         const double low = obb_component(b->min, k), high = obb_component(b->max, k);
-        const double slack = (fabs(from) + fmin(fabs(low), fabs(high))) * 0x1p-44;
+        const double least = fabs(low) < fabs(high) ? fabs(low) : fabs(high);
+        const double slack = (fabs(from) + least) * 0x1p-44;
         if (fabs(way) < 1e-100) {
             if (from < low - slack || from > high + slack)
                 return false;
             continue;
         }
         const double one = (low - slack - from) / way, other = (high + slack - from) / way;
-        *near = fmax(*near, fmin(one, other));
-        *far = fmin(*far, fmax(one, other));
+        const double enter = one < other ? one : other, leave = one < other ? other : one;
+        *near = enter > *near ? enter : *near;
+        *far = leave < *far ? leave : *far;
     }
     return *near <= *far;
 }

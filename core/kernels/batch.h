@@ -171,6 +171,7 @@ struct obb_ray_walk {
     int level;                 /* of the node whose children come next; -1: before the root */
     uint32_t node[OBB_LEVELS]; /* the path from the root */
     int32_t last[OBB_LEVELS];  /* the key of the child on the path */
+    uint32_t left[OBB_LEVELS]; /* children that wait; some may begin beyond `far` by now */
     _Alignas(64) int32_t keys[OBB_LEVELS][OBB_NODE]; /* INT32_MAX: not met */
 };
 
