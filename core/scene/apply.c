@@ -280,8 +280,8 @@ static struct obb_version *writable(struct obb_apply *apply, struct obb_version 
 #define GATHERED 64
 
 /* Makes room for `count` puts, if they are so many that most boxes of the scene are new: each
- * doubling of the table of names costs a walk a bucket, and each record a block of the heap. The
- * caller ends the gathering of records. OBB_NO_MEMORY. */
+ * doubling of the table of names costs a walk a bucket, and each record and each page of versions a
+ * block of the heap. The caller ends the gathering of records. OBB_NO_MEMORY. */
 static obb_status begin_many(struct obb_apply *apply, size_t count)
 {
     struct obb_hash_table *names = &apply->scene->names;
@@ -289,6 +289,8 @@ static obb_status begin_many(struct obb_apply *apply, size_t count)
         return OBB_OK;
     if (count >= GATHERED)
         obb_records_gather(apply->scene, true);
+    if (!obb_versions_reserve(&apply->scene->versions, count))
+        return OBB_NO_MEMORY;
     return obb_hash_table_reserve(names, names->count + count);
 }
 

@@ -132,7 +132,9 @@ struct obb_versions {
     struct obb_extras *free_extras;         /* a list through `next` */
     uint32_t extras_count;                  /* extras that a version has */
     struct obb_version_page ***outgrown; /* former tables, each twice as large as the one before */
+    struct obb_version_run *runs;        /* pages that lie in one block, newest first */
     uint32_t page_count, page_capacity, outgrown_count;
+    uint32_t begun; /* pages of which a slot was used; the memory of the others may not be there */
     uint32_t count; /* slots ever used; the slots beyond are untouched */
     uint32_t free;  /* first free slot; the list goes through `older` */
     uint32_t free_count;
@@ -140,6 +142,11 @@ struct obb_versions {
 
 void obb_versions_init(struct obb_versions *pool);
 void obb_versions_fini(struct obb_versions *pool);
+
+/* Makes room for `count` more versions. If that takes many pages, they lie in one block: their
+ * memory comes in larger pieces then, and only as slots are used. Slots that get free meanwhile are
+ * used before. Returns false if there is no memory. The writer's. */
+bool obb_versions_reserve(struct obb_versions *pool, size_t count);
 
 /* Returns a slot for a version of that record, without extras, and with `self` set; or NULL if
  * there is no memory or OBB_MAX_VERSIONS are in use. The caller fills in all other members, `died`
