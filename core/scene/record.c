@@ -29,8 +29,12 @@ struct obb_record *obb_record_find(const struct obb_scene *scene, obb_str name, 
  * with a block of the heap of its own has the place 0. */
 #define UNIT        16
 #define BLOCK_BYTES ((size_t)4080) /* so that a block of the heap is a page */
+#define MOST_READY  16             /* blocks that are made ready at a time */
 struct obb_record_block {
-    size_t used; /* bytes */
+    union {
+        size_t used;                   /* bytes */
+        struct obb_record_block *next; /* of blocks that are ready */
+    };
     size_t live; /* records that are not destroyed */
     char records[BLOCK_BYTES - 2 * sizeof(size_t)];
 };
@@ -49,9 +53,45 @@ static void free_block(struct obb_scene *scene, struct obb_record_block *block)
     obb_free(block);
 }
 
+/* Makes blocks ready for the records that come, each time twice as many. If they follow each other
+ * on the heap, their pages are asked for at once. Returns false if there is no memory. */
+static bool make_ready(struct obb_scene *scene)
+{
+    struct obb_record_block **end = &scene->ready_blocks, *last = NULL;
+    bool in_row = true;
+    for (uint32_t i = 0; i < scene->ready_next; i++) {
+        struct obb_record_block *block = obb_malloc(1, sizeof *block);
+        if (block == NULL)
+            break;
+        in_row = in_row &&
+                 (last == NULL || (char *)block == (char *)last + obb_heap_bytes(sizeof *block));
+        last = *end = block;
+        end = &block->next;
+    }
+    *end = NULL;
+    if (in_row && last != scene->ready_blocks)
+        obb_fill_pages(scene->ready_blocks,
+                       (size_t)((char *)(last + 1) - (char *)scene->ready_blocks));
+    scene->ready_next = scene->ready_next < MOST_READY ? 2 * scene->ready_next : MOST_READY;
+    return last != NULL;
+}
+
+/* Returns the first of the blocks that are ready, or NULL if there is no memory. */
+static struct obb_record_block *take_ready(struct obb_scene *scene)
+{
+    if (scene->ready_blocks == NULL && !make_ready(scene))
+        return NULL;
+    struct obb_record_block *block = scene->ready_blocks;
+    scene->ready_blocks = block->next;
+    return block;
+}
+
 void obb_records_gather(struct obb_scene *scene, bool on)
 {
     scene->gathers = on;
+    scene->ready_next = 1;
+    while (!on && scene->ready_blocks != NULL)
+        obb_free(take_ready(scene));
     if (!on && scene->record_block != NULL && scene->record_block->live == 0)
         free_block(scene, scene->record_block);
     if (!on)
@@ -64,7 +104,7 @@ static struct obb_record *take_from_block(struct obb_scene *scene, size_t bytes,
     struct obb_record_block *block = scene->record_block;
     const size_t taken = (bytes + UNIT - 1) / UNIT * UNIT;
     if (block == NULL || taken > sizeof *block - block->used) {
-        struct obb_record_block *next = obb_malloc(1, sizeof *next);
+        struct obb_record_block *next = take_ready(scene);
         if (next == NULL)
             return NULL;
         scene->record_bytes += obb_heap_bytes(sizeof *next);

@@ -51,6 +51,8 @@ struct obb_scene {
     struct obb_rigs rigs; /* frames, also removed ones */
     uint64_t next_id;
     struct obb_record_block *record_block; /* the one that new records go into, or NULL */
+    struct obb_record_block *ready_blocks; /* for the records that come while `gathers` */
+    uint32_t ready_next;                   /* so many blocks are made ready next */
     bool gathers;                          /* new records go into blocks (record.h) */
     size_t record_bytes;                   /* of all records, also of retired ones */
     size_t layer_bytes;                    /* of the layers of all states, and of all indexes */
