@@ -10,7 +10,7 @@ CROSS = $(MAKE) -j$(JOBS) --no-print-directory CC=$(CROSS_CC) B=build/aarch64 CF
 ##@ Test
 check-neon: cross-deps ## the tests of kernels and index for aarch64, under qemu: NEON against the scalar kernels
 	@$(CROSS) $(CROSS_BINS)
-	@for t in $(CROSS_BINS); do qemu-aarch64-static $$t || exit 1; done
+	@printf '%s\n' $(CROSS_BINS) | xargs -n 1 -P $(JOBS) qemu-aarch64-static
 	@echo "check-neon: looked at $(words $(CROSS_BINS)) programs, clean"
 cross-deps:
 	$(call install,$(CROSS_PACKAGES))
