@@ -42,9 +42,11 @@ HARDEN := -D_FORTIFY_SOURCE=2 -fstack-protector-strong -fstack-clash-protection 
 
 CFLAGS_release := -O2 -g $(HARDEN)
 CFLAGS_debug := -O0 -g3
-CFLAGS_asan := -O1 -g -fno-omit-frame-pointer -fno-sanitize-recover=all \
+# -g1: a report of a sanitizer names functions and lines. Types and variables take a fifth of the time
+# that compiling takes.
+CFLAGS_asan := -O1 -g1 -fno-omit-frame-pointer -fno-sanitize-recover=all \
  -fsanitize=address,undefined,float-divide-by-zero
-CFLAGS_tsan := -O1 -g -fsanitize=thread
+CFLAGS_tsan := -O1 -g1 -fsanitize=thread
 CFLAGS_scalar := -O2 -g $(HARDEN) -DOBB_ONLY_SCALAR
 CFLAGS_coverage := -O0 -g --coverage
 CFLAGS_fuzz := -O1 -g -fno-omit-frame-pointer -fsanitize=fuzzer-no-link,address,undefined
