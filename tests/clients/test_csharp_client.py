@@ -261,6 +261,15 @@ def queries_that_stay_without_an_answer_are_told_by_a_builder_too():
 
 
 @test
+def frames_with_a_time_are_a_tick_of_a_builder_too():
+    with Scripted(None, None, http(200, COMMITTED, "Connection: close")) as server:
+        CLIENT("CutFrames", url=server.url)
+    tick, cut, again = (CLIENT("ReadCbor", hex=request.split(b"\r\n\r\n", 1)[1].hex()) for request in server.requests)
+    assert ("id" in tick, tick["time"], "time" in cut) == (False, 5, False)
+    assert cut["id"] == again["id"]
+
+
+@test
 def events_from_the_present_set_on_until_the_scene_is_deleted():
     with Session(DRIVER, DAEMON.url) as client, Session(DRIVER, DAEMON.url) as writer:
         box = {"center": [0, 0, 0], "half_extents": [1, 1, 1]}

@@ -532,6 +532,21 @@ static partial class Checks
     }
 
     /// <summary>
+    /// Moves a frame with a time, and once more without one; `url` is a server that cuts the first request of each.
+    /// </summary>
+    public static object CutFrames(ObbdClient client, ObbdMap arguments)
+    {
+        ObbdTick tick = Other(arguments).Scene("yard").NewTick();
+        tick.Begin(5);
+        tick.Frame("rig", V(1, 0, 0));
+        Throws<ObbdUnknown>(() => tick.SendAndWait());
+        tick.Begin();
+        tick.Frame("rig", V(1, 0, 0));
+        tick.SendAndWait();
+        return null;
+    }
+
+    /// <summary>
     /// A commit with queries that the daemon could not answer, sent by SendAndWait; `url` is a server that says so.
     /// </summary>
     public static object AskedAgain(ObbdClient client, ObbdMap arguments)
