@@ -6,11 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-enum { MOST_WORKERS = 64 };
-
-/* Looks at the next phase before a worker sleeps: 20 us, which is less than waking it takes. The
- * serial work between two phases of a build or a join takes 2 to 8 us. */
-enum { SPINS = 40000 };
+enum { MOST_WORKERS = 64, SPINS = 2000 }; /* looks at the next phase before a worker sleeps */
 
 struct crew {
     unsigned workers;
