@@ -3,7 +3,19 @@
 import assert from "node:assert/strict";
 import { execFileSync, spawn, spawnSync } from "node:child_process";
 import { createHash } from "node:crypto";
-import { cpSync, existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import {
+    cpSync,
+    existsSync,
+    mkdirSync,
+    mkdtempSync,
+    readdirSync,
+    readFileSync,
+    readlinkSync,
+    realpathSync,
+    rmSync,
+    symlinkSync,
+    writeFileSync,
+} from "node:fs";
 import { createConnection, createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -583,6 +595,28 @@ test("spawn finds the daemon by OBBD_BIN, then in its package, then on the PATH"
     assert.equal(finds(join(bins[0], "obbd")), "named");
 });
 
+/** The addresses at which the daemon with this socket listens, as the kernel knows them. */
+function listening(socket) {
+    const obbd = realpathSync(process.env.OBBD);
+    const look = (how, file) => {
+        try {
+            return how(file, "utf8");
+        } catch {
+            return ""; // it has ended, or was closed
+        }
+    };
+    const isDaemon = (pid) => look(readlinkSync, `/proc/${pid}/exe`) === obbd && look(readFileSync, `/proc/${pid}/cmdline`).includes(socket);
+    const daemons = readdirSync("/proc").filter(isDaemon);
+    assert.equal(daemons.length, 1);
+    const fds = `/proc/${daemons[0]}/fd`;
+    const own = new Set(readdirSync(fds).map((fd) => look(readlinkSync, join(fds, fd))));
+    const rows = (table) => readFileSync(`/proc/net/${table}`, "utf8").split("\n").slice(1, -1).map((line) => line.trim().split(/ +/));
+    const isOwn = (inode) => own.has(`socket:[${inode}]`);
+    const tcp = [...rows("tcp"), ...rows("tcp6")].filter((row) => row[3] === "0A" && isOwn(row[9]));
+    const unix = rows("unix").filter((row) => row[3] === "00010000" && isOwn(row[6]));
+    return [...tcp.map((row) => row[1]), ...unix.map((row) => row[7])];
+}
+
 test("a spawned daemon ends with its program, however that ends", async () => {
     const program = join(fileURLToPath(installed), "ends.mjs");
     writeFileSync(
@@ -605,15 +639,21 @@ test("a spawned daemon ends with its program, however that ends", async () => {
         const { page, span } = JSON.parse(await Promise.race([said, ended.then((status) => `"it ended with ${status}"`)]));
         assert.equal(span, 2000);
         if (way === "hang") {
-            const [own] = readdirSync(folder).filter((name) => /^obbd-/.test(name));
-            const both = [page.split("/#")[0], `unix:${join(folder, own, "socket")}`];
-            assert.match(both[0], /^http:\/\/127\.0\.0\.1:\d+$/);
-            for (const url of both) {
-                const other = connect(url);
-                assert.deepEqual((await listed(other.scenes())).map(({ name }) => name), ["yard"], url);
-                await other.close();
+            try {
+                const [own] = readdirSync(folder).filter((name) => /^obbd-/.test(name));
+                const socket = join(folder, own, "socket");
+                const both = [page.split("/#")[0], `unix:${socket}`];
+                assert.match(both[0], /^http:\/\/127\.0\.0\.1:\d+$/);
+                const port = Number(new URL(page).port).toString(16).toUpperCase().padStart(4, "0");
+                assert.deepEqual(listening(socket), [`0100007F:${port}`, socket], "127.0.0.1 and the socket, and nowhere else");
+                for (const url of both) {
+                    const other = connect(url);
+                    assert.deepEqual((await listed(other.scenes())).map(({ name }) => name), ["yard"], url);
+                    await other.close();
+                }
+            } finally {
+                child.kill("SIGKILL");
             }
-            child.kill("SIGKILL");
         }
         await ended;
         const address = new URL(page).origin;

@@ -516,6 +516,28 @@ def spawn_finds_the_daemon_in_three_places():
     assert [finds(unset) for unset in (None, "")] == ["path"] * 2
 
 
+def listening(path):
+    """The addresses at which the daemon with this socket listens, as the kernel knows them."""
+
+    def look(how, file):
+        try:
+            return how(file)
+        except OSError:
+            return ""  # it has ended, or was closed
+
+    def is_daemon(folder):
+        return look(os.readlink, folder / "exe") == obbd and path in look(Path.read_text, folder / "cmdline")
+
+    def rows(table):
+        return [line.split() for line in Path("/proc/net", table).read_text(encoding="utf-8").splitlines()[1:]]
+
+    obbd = os.path.realpath(os.environ["OBBD"])
+    (daemon,) = filter(is_daemon, Path("/proc").glob("[0-9]*"))
+    own = {look(os.readlink, fd) for fd in (daemon / "fd").iterdir()}
+    tcp = [row[1] for row in rows("tcp") + rows("tcp6") if row[3] == "0A" and f"socket:[{row[9]}]" in own]
+    return tcp + [row[7] for row in rows("unix") if row[3] == "00010000" and f"socket:[{row[6]}]" in own]
+
+
 @test
 def a_spawned_daemon_ends_with_its_program_however_that_ends():
     text = """import obbd, sys, time
@@ -537,13 +559,17 @@ if sys.argv[1] == "close": db.close()"""
         page, span = child.stdout.readline().split()
         assert span == "2000"
         if way == "hang":
-            (own,) = FOLDER.glob("obbd-*")
-            both = [page.split("/#")[0], f"unix:{own}/socket"]
-            assert re.fullmatch(r"http://127\.0\.0\.1:\d+", both[0])
-            for url in both:
-                with obbd.connect(url) as other:
-                    assert [one["name"] for one in other.scenes()] == ["yard"], url
-            child.send_signal(signal.SIGKILL)
+            try:
+                (own,) = FOLDER.glob("obbd-*")
+                both = [page.split("/#")[0], f"unix:{own}/socket"]
+                assert re.fullmatch(r"http://127\.0\.0\.1:\d+", both[0])
+                port = int(both[0].rsplit(":", 1)[1])
+                assert listening(f"{own}/socket") == [f"0100007F:{port:04X}", f"{own}/socket"]  # 127.0.0.1, and nowhere else
+                for url in both:
+                    with obbd.connect(url) as other:
+                        assert [one["name"] for one in other.scenes()] == ["yard"], url
+            finally:
+                child.send_signal(signal.SIGKILL)
         child.communicate()
         until(f"{way}: the daemon is gone", lambda: gone(page.split("#")[0]))
         until(f"{way}: its folder is gone", lambda: not any(FOLDER.glob("obbd-*")))
