@@ -42,8 +42,8 @@ HARDEN := -D_FORTIFY_SOURCE=2 -fstack-protector-strong -fstack-clash-protection 
 
 CFLAGS_release := -O2 -g $(HARDEN)
 CFLAGS_debug := -O0 -g3
-# -g1: a report of a sanitizer names functions and lines. Types and variables take a fifth of the time
-# that compiling takes.
+# -g1: a report of a sanitizer names functions and lines. Types and variables would take a fifth of
+# the compiler's time.
 CFLAGS_asan := -O1 -g1 -fno-omit-frame-pointer -fno-sanitize-recover=all \
  -fsanitize=address,undefined,float-divide-by-zero
 CFLAGS_tsan := -O1 -g1 -fsanitize=thread
