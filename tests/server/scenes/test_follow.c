@@ -503,10 +503,13 @@ static void begin_node(struct node *n)
     n->follower = (struct srv_follower){
         .writer = &n->writer, .loop = loop, .drain = &n->drain, .lost = on_lost};
     ck_assert(srv_follower_init(&n->follower));
+    /* Messages that are sent again because the machine is slow would make it slower still: the log
+     * would grow faster than it is read. */
+    const uint64_t patience_ms = (uint64_t)test_timeout(2.5);
     const srv_shared_options options = {.loop = loop,
                                         .stream = &n->stream,
                                         .budget = &budget,
-                                        .patience_ms = 5,
+                                        .patience_ms = patience_ms,
                                         .message_bytes = 4000, /* large ops go in slices */
                                         .writer = test_random(&rng),
                                         .keep_ms = 3,
