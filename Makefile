@@ -90,7 +90,7 @@ obj = $(patsubst %.c,$(B)/%.o,$(1))
 
 .DEFAULT_GOAL := all
 .SECONDARY:
-.PHONY: all libs run cluster-run test deps build-deps test-deps clean help
+.PHONY: all libs run cluster-run test test-programs deps build-deps test-deps clean help
 
 ##@ Build and run
 all: $(B)/obbd ## build the daemon, build/obbd
@@ -178,6 +178,8 @@ test: test-deps $(if $(PICKED_WEB),web-deps) $(if $(PICKED_CLIENTS)$(filter %/te
 	@EFFORT=$(EFFORT) TIMEOUT_FACTOR=$(TIMEOUT_FACTOR) TEST_JOBS=$(TEST_JOBS) OBBD=$(B)/obbd \
 	 TEST_SECONDS=build/test-seconds $(if $(T),,$(if $(filter tsan,$(config)),ONLY_THREADS=1)) \
 	 tests/run.sh '$(T)' $(TEST_BINS)
+test-programs: test-deps ## build the test programs of `make test`, and run none
+	@$(MAKE) -j$(JOBS) --no-print-directory $(filter-out $(TEST_WEB) $(TEST_CLIENTS),$(TEST_BINS))
 
 # ---- Dependencies -----------------------------------------------------------------------------
 
