@@ -52,7 +52,7 @@ static bool make_pose(const struct wire_columns *columns, const struct rows *row
                       const obb_pose *blank, obb_pose *out)
 {
     const size_t row = i - rows->first, dimensions = (size_t)columns->dimensions;
-    *out = *blank; /* compilers copy so few bytes faster than they clear them */
+    *out = *blank; /* GCC clears 112 bytes by an instruction that begins slowly; a copy is faster */
     if (wire_columns_has(columns, NAMES)) {
         out->target.name = wire_columns_name(columns, NAMES, i);
     } else {

@@ -57,8 +57,8 @@ START_TEST(slots_stay_where_they_are_while_pages_come_alone_and_in_blocks)
     take(&pool, BEFORE + 100);
     ck_assert(obb_versions_reserve(&pool, RESERVED - 100)); /* there is room */
     ck_assert_uint_eq(pool.page_count, pages);
-    ck_assert(obb_versions_reserve(&pool, RESERVED + 2000)); /* a second block before the first
-                                                              * one is used up */
+    /* a second block before the first one is used up */
+    ck_assert(obb_versions_reserve(&pool, RESERVED + 2000));
     ck_assert_uint_gt(pool.page_count, pages);
     take(&pool, ALL);
     check(&pool, ALL);
