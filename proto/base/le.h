@@ -1,5 +1,5 @@
-/* Reading little-endian numbers from unaligned bytes, on any machine. Compilers make one load of
- * each function. */
+/* Reading and writing little-endian numbers at unaligned bytes, on any machine. Compilers make one
+ * load or one store of each function. */
 #ifndef WIRE_LE_H
 #define WIRE_LE_H
 
@@ -27,6 +27,22 @@ static inline double wire_f64le(const void *bytes)
     double value;
     memcpy(&value, &bits, sizeof value);
     return value;
+}
+
+/* Both return the byte behind the number. (Of a loop over the bytes the compiler makes no single
+ * store.) */
+static inline unsigned char *wire_put_u32le(unsigned char *at, uint32_t number)
+{
+    at[0] = (unsigned char)number;
+    at[1] = (unsigned char)(number >> 8);
+    at[2] = (unsigned char)(number >> 16);
+    at[3] = (unsigned char)(number >> 24);
+    return at + 4;
+}
+
+static inline unsigned char *wire_put_u64le(unsigned char *at, uint64_t number)
+{
+    return wire_put_u32le(wire_put_u32le(at, (uint32_t)number), (uint32_t)(number >> 32));
 }
 
 #endif

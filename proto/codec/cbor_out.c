@@ -1,5 +1,6 @@
 /* The writer of CBOR (RFC 8949): definite lengths, shortest heads, typed arrays of RFC 8746. */
 #include "proto/base/bignum.h"
+#include "proto/base/le.h"
 #include "proto/base/number.h"
 #include "proto/codec/cbor_tags.h"
 #include "proto/codec/out.h"
@@ -118,14 +119,6 @@ static unsigned char *tagged_bytes(struct wire_out *out, unsigned tag, size_t si
     return at + head;
 }
 
-/* Writes a number of `width` bytes, little-endian. */
-static inline unsigned char *put_bytes(unsigned char *at, uint64_t bits, size_t width)
-{
-    for (size_t byte = 0; byte < width; byte++)
-        *at++ = (unsigned char)(bits >> (8 * byte));
-    return at;
-}
-
 static inline uint64_t bits_of_double(double value)
 {
     uint64_t bits;
@@ -163,10 +156,10 @@ void wire_cbor_column_part(struct wire_out *out, wire_out_type type, const doubl
         return;
     if (type == WIRE_OUT_F64)
         for (size_t i = 0; i < count; i++)
-            at = put_bytes(at, bits_of_double(values[i]), 8);
+            at = wire_put_u64le(at, bits_of_double(values[i]));
     else if (type == WIRE_OUT_F32)
         for (size_t i = 0; i < count; i++)
-            at = put_bytes(at, bits_of_float(values[i]), 4);
+            at = wire_put_u32le(at, bits_of_float(values[i]));
     else
         for (size_t i = 0; i < count; i++)
             *at++ = (unsigned char)values[i];
@@ -199,7 +192,7 @@ void wire_cbor_ids_part(struct wire_out *out, const uint64_t *ids, size_t count)
     if (at == NULL)
         return;
     for (size_t i = 0; i < count; i++)
-        at = put_bytes(at, ids[i], 4);
+        at = wire_put_u32le(at, (uint32_t)ids[i]);
     wire_buf_added(out->buf, count * 4);
 }
 
@@ -210,7 +203,7 @@ void wire_cbor_id_pairs(struct wire_out *out, uint64_t base, const uint64_t *hal
         return;
     for (size_t i = 0; i < count; i++) { /* no id needs more than 32 bits */
         const uint64_t low = base + (uint32_t)halves[i], high = base + (halves[i] >> 32);
-        at = put_bytes(at, low << 32 | high, 8);
+        at = wire_put_u64le(at, low << 32 | high);
     }
     wire_buf_added(out->buf, count * 8);
 }
