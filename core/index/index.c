@@ -179,16 +179,18 @@ struct candidate {
 
 struct ray_walk {
     const struct obb_index *index;
-    const obb_ray *ray;
+    struct obb_cast *cast;
     obb_vec3 grow;
     double drift;  /* what the rounding of the origin may cost, in scene units */
     double start;  /* distance along the ray at which on_grid begins */
     double reach;  /* the greatest distance of interest, as the visits have left it... */
     double proven; /* ...and as it will be after the visits of boxes that wait */
     bool closest;
-    void *context;
     obb_index_reach *visit;
     struct obb_ray_walk on_grid;
+    uint32_t leaf;        /* to which the walk has come... */
+    uint32_t met;         /* ...the boxes there whose bounds the ray meets, as bits; 0: none... */
+    float from[OBB_NODE]; /* ...and where it enters the bounds of each, from `start` on */
     size_t waiting;
     struct candidate candidates[CANDIDATES + OBB_NODE];
 };
@@ -228,7 +230,7 @@ static uint32_t ray_nonuniform(void *how, const struct obb_index *index,
             continue;
         bounds = (obb_bounds){obb_sub(bounds.min, walk->grow), obb_add(bounds.max, walk->grow)};
         double near = 0, far = reach;
-        if (clip(walk->ray, &bounds, &near, &far)) {
+        if (clip(&walk->cast->ray, &bounds, &near, &far)) {
             out_from[i] = float_down(near);
             hits |= 1u << i;
         }
@@ -254,12 +256,13 @@ static bool clip_to_box(const struct ray_walk *walk, const struct obb_packed *bo
     const obb_vec3 centre = {(double)box->hi[0] + (double)box->lo[0],
                              (double)box->hi[1] + (double)box->lo[1],
                              (double)box->hi[2] + (double)box->lo[2]};
-    const obb_vec3 offset = obb_sub(walk->ray->origin, centre);
+    const obb_ray *ray = &walk->cast->ray;
+    const obb_vec3 offset = obb_sub(ray->origin, centre);
     const double slack = (double)box->slack + walk->drift;
     double near = 0, far = walk->proven, inner_near = 0, inner_far = HUGE_VAL;
     for (int k = 0; k < 3; k++) {
         const double place = obb_dot(axes[k], offset);
-        const double speed = obb_dot(axes[k], walk->ray->direction);
+        const double speed = obb_dot(axes[k], ray->direction);
         const double half = (double)box->half[k] + slack, inner = (double)box->half[k] - slack;
         if (fabs(speed) < 1e-100) {
             if (fabs(place) > half)
@@ -291,28 +294,42 @@ static void visit_waiting(struct ray_walk *walk)
         if (next.from > walk->reach)
             break;
         walk->candidates[least] = walk->candidates[--walk->waiting];
-        walk->reach = walk->visit(walk->context, walk->index->versions[next.entry], walk->reach);
+        walk->reach =
+            walk->visit(walk->cast->context, walk->index->versions[next.entry], walk->reach);
     }
     walk->waiting = 0;
     walk->proven = walk->reach;
 }
 
-/* Visits the boxes of a leaf that are met, given as bits, or lets them wait. from: where the ray
- * enters the bounds of each, from `start` on. Returns the distance to which the walk goes on. */
-static double ray_leaf(void *how, uint32_t leaf, uint32_t met, const float from[static OBB_NODE])
+/* Returns whether the packed boxes tell more than the bounds. */
+static bool clips_boxes(const struct ray_walk *walk)
 {
-    struct ray_walk *walk = how;
+    return !walk->index->moving && walk->grow.x == 0 && walk->grow.y == 0 && walk->grow.z == 0;
+}
+
+/* Notes the leaf to which the walk has come, and asks for what leave_leaf reads of it. */
+static void come_to_leaf(struct ray_walk *walk, uint32_t leaf, uint32_t met)
+{
     const struct obb_index *index = walk->index;
     const size_t first = (size_t)leaf * OBB_NODE;
-    const bool packed =
-        !index->moving && walk->grow.x == 0 && walk->grow.y == 0 && walk->grow.z == 0;
+    walk->leaf = leaf;
+    walk->met = met;
     __builtin_prefetch(&index->versions[first]);
     __builtin_prefetch(&index->versions[first + OBB_NODE / 2]);
-    for (uint32_t m = packed ? met : 0; m != 0; m &= m - 1)
+    for (uint32_t m = clips_boxes(walk) ? met : 0; m != 0; m &= m - 1)
         __builtin_prefetch(&index->boxes[first + (uint32_t)__builtin_ctz(m)]);
-    for (; met != 0; met &= met - 1) {
+}
+
+/* Visits the boxes that are met in the leaf, or lets them wait. */
+static void leave_leaf(struct ray_walk *walk)
+{
+    const struct obb_index *index = walk->index;
+    const size_t first = (size_t)walk->leaf * OBB_NODE;
+    const bool packed = clips_boxes(walk);
+    for (uint32_t met = walk->met; met != 0; met &= met - 1) {
         const uint32_t child = (uint32_t)__builtin_ctz(met);
-        struct candidate candidate = {.from = (double)from[child] * (1 - 0x1p-20) + walk->start,
+        struct candidate candidate = {.from =
+                                          (double)walk->from[child] * (1 - 0x1p-20) + walk->start,
                                       .entry = (uint32_t)first + child};
         double surely = HUGE_VAL;
         if (packed && !clip_to_box(walk, &index->boxes[first + child], &candidate.from, &surely))
@@ -323,49 +340,29 @@ static double ray_leaf(void *how, uint32_t leaf, uint32_t met, const float from[
         if (walk->closest && surely < walk->proven)
             walk->proven = surely;
     }
+    walk->met = 0;
     if (!walk->closest || walk->waiting >= CANDIDATES)
         visit_waiting(walk);
+}
+
+static double leaf_nonuniform(void *how, uint32_t leaf, uint32_t met,
+                              const float from[static OBB_NODE])
+{
+    struct ray_walk *walk = how;
+    memcpy(walk->from, from, sizeof walk->from);
+    come_to_leaf(walk, leaf, met);
+    leave_leaf(walk);
     return walk->proven;
 }
 
-static void walk_uniform(struct ray_walk *walk)
+/* Begins a walk on a uniform grid. Returns false if the ray misses the grid. */
+static bool begin_on_grid(struct ray_walk *walk)
 {
-    const struct obb_index *index = walk->index;
-    float from[OBB_NODE];
-    uint32_t leaf, met;
-    while (walk->proven >= 0) {
-        const double far = (walk->proven - walk->start) * (1 + 0x1p-18) + 0x1p-100;
-        walk->on_grid.far = (float)(far < 0x1p100 ? far : 0x1p100);
-        met = index->kernels->ray(&index->tree, &walk->on_grid, &leaf, from);
-        if (met == 0)
-            return;
-        (void)ray_leaf(walk, leaf, met, from);
-    }
-}
-
-double obb_index_ray(const struct obb_index *index, const obb_ray *ray, obb_vec3 grow, bool closest,
-                     void *context, obb_index_reach *visit)
-{
-    const obb_vec3 o = ray->origin;
-    struct ray_walk walk;
-    walk.index = index;
-    walk.ray = ray;
-    walk.grow = grow;
-    walk.drift = (fabs(o.x) + fabs(o.y) + fabs(o.z)) * 0x1p-44;
-    walk.reach = walk.proven = ray->max_distance;
-    walk.closest = closest;
-    walk.context = context;
-    walk.visit = visit;
-    walk.waiting = 0;
-    walk.start = 0;
-    if (index->nonuniform != NULL) {
-        (void)walk_near(index, &walk, ray_nonuniform, ray_leaf, ray->max_distance, NULL, NULL);
-        visit_waiting(&walk);
-        return walk.reach;
-    }
+    const obb_ray *ray = &walk->cast->ray;
+    const obb_vec3 grow = walk->grow;
+    const struct obb_grid *grid = &walk->index->grid;
 
     /* Codes have few digits, so on_grid begins where the ray enters the grid. */
-    const struct obb_grid *grid = &index->grid;
     double low[3], high[3], near = 0, far = ray->max_distance;
     for (int k = 0; k < 3; k++) {
         low[k] = grid->origin[k] - obb_component(grow, k);
@@ -373,9 +370,9 @@ double obb_index_ray(const struct obb_index *index, const obb_ray *ray, obb_vec3
     }
     const obb_bounds whole = {{low[0], low[1], low[2]}, {high[0], high[1], high[2]}};
     if (!clip(ray, &whole, &near, &far))
-        return ray->max_distance;
-    walk.start = near;
-    walk.on_grid.level = -1;
+        return false;
+    walk->start = near;
+    walk->on_grid.level = -1;
     for (int k = 0; k < 3; k++) {
         const double from = obb_component(ray->origin, k), way = obb_component(ray->direction, k);
         const double scale = grid->scale[k];
@@ -386,13 +383,87 @@ double obb_index_ray(const struct obb_index *index, const obb_ray *ray, obb_vec3
          * the box is large. The cast that follows loses less than 2^-44 of the coordinates. */
         const double slack = 0.125 + (wide + fabs(place)) * 0x1p-20 +
                              (fabs(from) + fabs(grid->origin[k])) * scale * 0x1p-44;
-        walk.on_grid.ray.low[k] = (float)(place + wide + slack);
-        walk.on_grid.ray.high[k] = (float)(place - wide - slack);
-        walk.on_grid.ray.inverse[k] = (float)inverse;
+        walk->on_grid.ray.low[k] = (float)(place + wide + slack);
+        walk->on_grid.ray.high[k] = (float)(place - wide - slack);
+        walk->on_grid.ray.inverse[k] = (float)inverse;
     }
-    walk_uniform(&walk);
-    visit_waiting(&walk);
-    return walk.reach;
+    return true;
+}
+
+/* Goes on to the next leaf of which the ray meets a box. Returns false if there is none. */
+static bool next_leaf(struct ray_walk *walk)
+{
+    if (walk->proven < 0)
+        return false;
+    const struct obb_index *index = walk->index;
+    const double far = (walk->proven - walk->start) * (1 + 0x1p-18) + 0x1p-100;
+    uint32_t leaf;
+    walk->on_grid.far = (float)(far < 0x1p100 ? far : 0x1p100);
+    const uint32_t met = index->kernels->ray(&index->tree, &walk->on_grid, &leaf, walk->from);
+    if (met == 0)
+        return false;
+    come_to_leaf(walk, leaf, met);
+    return true;
+}
+
+/* Begins the walk of a cast. Returns false if it is over: on a nonuniform grid it is walked as a
+ * whole. */
+static bool begin_walk(struct ray_walk *walk, const struct obb_index *index, struct obb_cast *cast,
+                       obb_vec3 grow, bool closest, obb_index_reach *visit)
+{
+    const obb_vec3 o = cast->ray.origin;
+    walk->index = index;
+    walk->cast = cast;
+    walk->grow = grow;
+    walk->drift = (fabs(o.x) + fabs(o.y) + fabs(o.z)) * 0x1p-44;
+    walk->reach = walk->proven = cast->ray.max_distance;
+    walk->closest = closest;
+    walk->visit = visit;
+    walk->waiting = 0;
+    walk->start = 0;
+    if (index->nonuniform == NULL)
+        return begin_on_grid(walk) && next_leaf(walk);
+    (void)walk_near(index, walk, ray_nonuniform, leaf_nonuniform, walk->proven, NULL, NULL);
+    visit_waiting(walk);
+    cast->ray.max_distance = walk->reach;
+    return false;
+}
+
+/* Takes a walk on by one leaf, or ends it. Returns false at its end. */
+static bool step(struct ray_walk *walk)
+{
+    if (walk->met != 0) {
+        leave_leaf(walk);
+        if (next_leaf(walk) || walk->waiting > 0)
+            return true; /* the leaf, or the boxes that wait, come from memory now */
+    }
+    visit_waiting(walk);
+    walk->cast->ray.max_distance = walk->reach;
+    return false;
+}
+
+#define TOGETHER 4 /* walks that go on by turns */
+
+void obb_index_rays(const struct obb_index *index, struct obb_cast *casts, size_t count,
+                    obb_vec3 grow, bool closest, obb_index_reach *visit)
+{
+    struct ray_walk walks[TOGETHER], *going[TOGETHER];
+    for (size_t i = 0; i < TOGETHER; i++)
+        going[i] = &walks[i];
+    size_t begun = 0, live = 0; /* the first `live` of `going` are on their way */
+    do {
+        while (live < TOGETHER && begun < count)
+            live += begin_walk(going[live], index, &casts[begun++], grow, closest, visit);
+        for (size_t i = 0; i < live;) {
+            struct ray_walk *walk = going[i];
+            if (step(walk)) {
+                i++;
+            } else {
+                going[i] = going[--live];
+                going[live] = walk;
+            }
+        }
+    } while (live > 0 || begun < count);
 }
 
 struct nearest_walk {

@@ -105,16 +105,26 @@ bool obb_index_overlap(const struct obb_index *index, const obb_solid *box, doub
 typedef double obb_index_reach(void *context, const struct obb_version *version,
                                double max_distance);
 
-/* Visits the versions whose bounds, grown by `grow`, the ray meets, except versions that it misses
- * for certain if `grow` is zero. Near ones come first as far as the tree can tell.
+/* A ray that is cast, and the context of its visits. */
+struct obb_cast {
+    obb_ray ray;
+    void *context;
+};
+
+#define OBB_CASTS 32 /* the most that one call takes */
+
+/* Visits, for each cast, the versions whose bounds, grown by `grow`, its ray meets, except versions
+ * that it misses for certain if `grow` is zero. Near ones come first as far as the tree can tell.
+ * The walks of a few rays go on by turns: what one waits for comes from memory meanwhile.
  *
+ * casts    at most OBB_CASTS. The max_distance of each becomes the last greatest distance that its
+ *          visits returned. A negative one begins no walk.
  * grow     half the extents of the bounds of a moving box, or zero for a ray.
  * closest  only with `grow` zero: `visit` returns at most the distance at which the ray enters the
  *          version (obb_ray_cast), if it starts outside. Then versions behind one that the ray
- *          enters for certain are not visited, and no pose is waited for during the walk.
- * returns  the last greatest distance, or ray->max_distance if no version was visited. */
-double obb_index_ray(const struct obb_index *index, const obb_ray *ray, obb_vec3 grow, bool closest,
-                     void *context, obb_index_reach *visit);
+ *          enters for certain are not visited, and no pose is waited for during the walk. */
+void obb_index_rays(const struct obb_index *index, struct obb_cast *casts, size_t count,
+                    obb_vec3 grow, bool closest, obb_index_reach *visit);
 
 /* Visits the versions whose bounds are within max_distance of `bounds` (a point: min = max). Near
  * ones come first as far as the tree can tell. Returns the last greatest distance, max_distance if

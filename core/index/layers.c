@@ -482,19 +482,26 @@ bool obb_layers_overlap(const struct obb_layers *layers, uint64_t revision, cons
     return true;
 }
 
-double obb_layers_ray(const struct obb_layers *layers, uint64_t revision, const obb_ray *ray,
-                      obb_vec3 grow, bool closest, void *context, obb_index_reach *visit)
+void obb_layers_rays(const struct obb_layers *layers, uint64_t revision, struct obb_cast *casts,
+                     size_t count, obb_vec3 grow, bool closest, obb_index_reach *visit)
 {
-    obb_ray rest = *ray;
-    for (size_t i = 0; i < layers->level_count && rest.max_distance >= 0; i++) {
-        struct filter filter = {
-            .level = &layers->levels[i], .revision = revision, .context = context, .reach = visit};
-        rest.max_distance =
-            obb_layers_whole(layers, i, revision)
-                ? obb_index_ray(filter.level->index, &rest, grow, closest, context, visit)
-                : obb_index_ray(filter.level->index, &rest, grow, false, &filter, reach_alive);
+    for (size_t i = 0; i < layers->level_count; i++) {
+        const struct level *level = &layers->levels[i];
+        if (obb_layers_whole(layers, i, revision)) {
+            obb_index_rays(level->index, casts, count, grow, closest, visit);
+            continue;
+        }
+        struct filter filters[OBB_CASTS];
+        struct obb_cast filtered[OBB_CASTS];
+        for (size_t c = 0; c < count; c++) {
+            filters[c] = (struct filter){
+                .level = level, .revision = revision, .context = casts[c].context, .reach = visit};
+            filtered[c] = (struct obb_cast){.ray = casts[c].ray, .context = &filters[c]};
+        }
+        obb_index_rays(level->index, filtered, count, grow, false, reach_alive);
+        for (size_t c = 0; c < count; c++)
+            casts[c].ray.max_distance = filtered[c].ray.max_distance;
     }
-    return rest.max_distance;
 }
 
 double obb_layers_nearest(const struct obb_layers *layers, uint64_t revision,

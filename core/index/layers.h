@@ -110,8 +110,8 @@ bool obb_layers_query(const struct obb_layers *layers, uint64_t revision, const 
                       void *context, obb_index_visit *visit);
 bool obb_layers_overlap(const struct obb_layers *layers, uint64_t revision, const obb_solid *box,
                         double margin, void *context, obb_index_visit *visit);
-double obb_layers_ray(const struct obb_layers *layers, uint64_t revision, const obb_ray *ray,
-                      obb_vec3 grow, bool closest, void *context, obb_index_reach *visit);
+void obb_layers_rays(const struct obb_layers *layers, uint64_t revision, struct obb_cast *casts,
+                     size_t count, obb_vec3 grow, bool closest, obb_index_reach *visit);
 double obb_layers_nearest(const struct obb_layers *layers, uint64_t revision,
                           const obb_bounds *bounds, double max_distance, void *context,
                           obb_index_reach *visit);

@@ -76,28 +76,31 @@ bool obb_candidates_overlap(const struct obb_view *view, const obb_solid *box, d
            obb_index_overlap(moving, box, margin, context, visit);
 }
 
-double obb_candidates_ray(const struct obb_view *view, const obb_ray *ray, obb_vec3 grow,
-                          bool closest, void *context, obb_index_reach *visit)
+void obb_candidates_rays(const struct obb_view *view, struct obb_cast *casts, size_t count,
+                         obb_vec3 grow, bool closest, obb_index_reach *visit)
 {
     const struct obb_view_overlay *overlay = view->overlay;
-    if (overlay != NULL) {
-        struct standing shown = {.view = view, .context = context, .reach = visit};
-        obb_ray rest = *ray;
-        rest.max_distance =
-            obb_candidates_ray(overlay->below, ray, grow, false, &shown, reach_shown);
-        return rest.max_distance < 0.0
-                   ? rest.max_distance
-                   : obb_candidates_ray(overlay->over, &rest, grow, closest, context, visit);
+    const struct obb_index *moving = overlay == NULL ? obb_motion_index(view) : NULL;
+    if (overlay == NULL && moving == NULL) {
+        obb_layers_rays(view->layers, view->revision, casts, count, grow, closest, visit);
+        return;
     }
-    const struct obb_index *moving = obb_motion_index(view);
-    if (moving == NULL)
-        return obb_layers_ray(view->layers, view->revision, ray, grow, closest, context, visit);
-    struct standing s = {.view = view, .context = context, .reach = visit};
-    obb_ray rest = *ray;
-    rest.max_distance =
-        obb_layers_ray(view->layers, view->revision, ray, grow, false, &s, reach_standing);
-    return rest.max_distance < 0.0 ? rest.max_distance
-                                   : obb_index_ray(moving, &rest, grow, false, context, visit);
+    struct standing standing[OBB_CASTS];
+    struct obb_cast below[OBB_CASTS];
+    for (size_t i = 0; i < count; i++) {
+        standing[i] = (struct standing){.view = view, .context = casts[i].context, .reach = visit};
+        below[i] = (struct obb_cast){.ray = casts[i].ray, .context = &standing[i]};
+    }
+    if (overlay != NULL)
+        obb_candidates_rays(overlay->below, below, count, grow, false, reach_shown);
+    else
+        obb_layers_rays(view->layers, view->revision, below, count, grow, false, reach_standing);
+    for (size_t i = 0; i < count; i++)
+        casts[i].ray.max_distance = below[i].ray.max_distance;
+    if (overlay != NULL)
+        obb_candidates_rays(overlay->over, casts, count, grow, closest, visit);
+    else
+        obb_index_rays(moving, casts, count, grow, false, visit);
 }
 
 double obb_candidates_nearest(const struct obb_view *view, const obb_bounds *bounds,

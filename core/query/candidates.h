@@ -13,8 +13,8 @@ bool obb_candidates_query(const struct obb_view *view, const obb_bounds *bounds,
                           obb_index_visit *visit);
 bool obb_candidates_overlap(const struct obb_view *view, const obb_solid *box, double margin,
                             void *context, obb_index_visit *visit);
-double obb_candidates_ray(const struct obb_view *view, const obb_ray *ray, obb_vec3 grow,
-                          bool closest, void *context, obb_index_reach *visit);
+void obb_candidates_rays(const struct obb_view *view, struct obb_cast *casts, size_t count,
+                         obb_vec3 grow, bool closest, obb_index_reach *visit);
 double obb_candidates_nearest(const struct obb_view *view, const obb_bounds *bounds,
                               double max_distance, void *context, obb_index_reach *visit);
 

@@ -1,6 +1,7 @@
 #include "core/query/plan.h"
 
 #include "core/base/alloc.h"
+#include "core/base/least.h"
 #include "core/query/cost.h"
 #include "core/query/query_all_pairs.h"
 #include "core/query/query_items.h"
@@ -288,7 +289,16 @@ size_t obb_plan_advance(struct obb_plan *plan, obb_status *out_status)
     return 0;
 }
 
-static void answer_item(struct obb_task *task, size_t item, obb_answer *answer)
+/* Returns how many of the items that are left are answered at once. */
+static size_t at_once(const struct obb_plan *plan, size_t left)
+{
+    return plan->query->kind == OBB_QUERY_RAY && plan->views == NULL /* one for all rays */
+               ? obb_least(left, obb_rays_together(plan->query))
+               : 1;
+}
+
+/* Answers `count` items, from `item` on: at most at_once. */
+static void answer_items(struct obb_task *task, size_t item, size_t count, obb_answer *answer)
 {
     switch (task->query->kind) {
     case OBB_QUERY_PAIRS:
@@ -303,7 +313,7 @@ static void answer_item(struct obb_task *task, size_t item, obb_answer *answer)
         obb_answer_point(task, item, answer);
         return;
     case OBB_QUERY_RAY:
-        obb_answer_ray(task, item, answer);
+        obb_answer_rays(task, item, count, answer);
         return;
     case OBB_QUERY_SWEEP:
         obb_answer_sweep(task, item, answer);
@@ -319,14 +329,17 @@ static obb_status run_items(struct obb_plan *plan, size_t chunk)
     assert(chunk < plan->chunk_count);
     struct obb_task *task = &plan->tasks[chunk];
     const size_t first = chunk * plan->per_chunk, rest = plan->query->count - first;
-    const size_t end = first + (rest < plan->per_chunk ? rest : plan->per_chunk);
-    for (size_t i = first; i < end && obb_task_goes_on(task); i++) {
-        plan->answers[i] = (obb_answer){0};
+    const size_t end = first + obb_least(rest, plan->per_chunk);
+    for (size_t i = first, count; i < end; i += count) {
+        count = at_once(plan, end - i);
+        if (!obb_task_spend(task, (uint32_t)count))
+            break;
+        memset(&plan->answers[i], 0, count * sizeof plan->answers[i]);
         if (plan->views != NULL)
             task->view = plan->views[i];
         if (plan->filters != NULL)
             task->filter = plan->filters[i];
-        answer_item(task, i, &plan->answers[i]);
+        answer_items(task, i, count, &plan->answers[i]);
         obb_arena_reset(&task->scratch);
     }
     obb_arena_fini(&task->scratch);

@@ -206,16 +206,22 @@ static void answer_cast(struct cast *cast, obb_answer *answer)
  * how the index was built. */
 static bool wants_one(obb_mode mode) { return mode == OBB_CLOSEST || mode == OBB_ANY; }
 
-void obb_answer_ray(struct obb_task *task, size_t item, obb_answer *answer)
+size_t obb_rays_together(const obb_query *query) { return wants_one(query->mode) ? OBB_CASTS : 1; }
+
+void obb_answer_rays(struct obb_task *task, size_t item, size_t count, obb_answer *answers)
 {
-    struct cast cast = {.task = task,
-                        .meet = meet_ray,
-                        .ray = &task->query->items.rays[item],
-                        .one = wants_one(task->query->mode)};
-    const bool closest = cast.one && task->filter->open; /* each box that is entered is a hit */
-    obb_candidates_ray(task->view, cast.ray, (obb_vec3){0.0, 0.0, 0.0}, closest, &cast,
-                       reach_visit);
-    answer_cast(&cast, answer);
+    const bool one = wants_one(task->query->mode);
+    const bool closest = one && task->filter->open; /* each box that is entered is a hit */
+    struct cast casts[OBB_CASTS];
+    struct obb_cast walks[OBB_CASTS];
+    for (size_t i = 0; i < count; i++) {
+        const obb_ray *ray = &task->query->items.rays[item + i];
+        casts[i] = (struct cast){.task = task, .meet = meet_ray, .ray = ray, .one = one};
+        walks[i] = (struct obb_cast){.ray = *ray, .context = &casts[i]};
+    }
+    obb_candidates_rays(task->view, walks, count, (obb_vec3){0.0, 0.0, 0.0}, closest, reach_visit);
+    for (size_t i = 0; i < count; i++)
+        answer_cast(&casts[i], &answers[i]);
 }
 
 void obb_answer_sweep(struct obb_task *task, size_t item, obb_answer *answer)
@@ -237,12 +243,13 @@ void obb_answer_sweep(struct obb_task *task, size_t item, obb_answer *answer)
         const obb_bounds own = obb_solid_bounds(&mover.solid);
         const obb_vec3 grow =
             obb_max(obb_sub(own.max, mover.solid.center), obb_sub(mover.solid.center, own.min));
-        const obb_ray way = {.origin = mover.solid.center,
-                             .direction = {sweep->motion.x / cast.length,
-                                           sweep->motion.y / cast.length,
-                                           sweep->motion.z / cast.length},
-                             .max_distance = cast.length * REACH_SLACK};
-        obb_candidates_ray(task->view, &way, grow, false, &cast, reach_visit);
+        struct obb_cast way = {
+            .ray = {.origin = mover.solid.center,
+                    .direction = {sweep->motion.x / cast.length, sweep->motion.y / cast.length,
+                                  sweep->motion.z / cast.length},
+                    .max_distance = cast.length * REACH_SLACK},
+            .context = &cast};
+        obb_candidates_rays(task->view, &way, 1, grow, false, reach_visit);
     } else {
         obb_candidates_overlap(task->view, &mover.solid, 0.0, &cast, overlap_visit);
     }

@@ -600,14 +600,22 @@ double ours_rays(const struct ours_world *world, size_t count, uint64_t *hash, s
         rays[i] = query_ray(world, i);
     *out_hits = 0;
     const double begun = report_clock(1);
-    for (size_t i = 0; i < count; i++) {
-        struct ray ray = {.rest = rays[i]};
-        (void)obb_layers_ray(world->layers, world->revision, &rays[i], (obb_vec3){0}, true, &ray,
-                             visit_ray);
-        *hash = report_mix_double(report_mix(*hash, ray.id), ray.rest.max_distance);
-        *out_hits += ray.id != 0;
-        if (out_first != NULL)
-            out_first[i] = (uint32_t)ray.id;
+    for (size_t first = 0; first < count; first += OBB_CASTS) {
+        struct ray each[OBB_CASTS];
+        struct obb_cast casts[OBB_CASTS];
+        const size_t some = count - first < OBB_CASTS ? count - first : OBB_CASTS;
+        for (size_t i = 0; i < some; i++) {
+            each[i] = (struct ray){.rest = rays[first + i]};
+            casts[i] = (struct obb_cast){.ray = rays[first + i], .context = &each[i]};
+        }
+        obb_layers_rays(world->layers, world->revision, casts, some, (obb_vec3){0}, true,
+                        visit_ray);
+        for (size_t i = 0; i < some; i++) {
+            *hash = report_mix_double(report_mix(*hash, each[i].id), each[i].rest.max_distance);
+            *out_hits += each[i].id != 0;
+            if (out_first != NULL)
+                out_first[first + i] = (uint32_t)each[i].id;
+        }
     }
     const double took = report_clock(1) - begun;
     free(rays);

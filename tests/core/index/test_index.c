@@ -341,6 +341,15 @@ START_TEST(overlap_visits_all_that_do_and_is_sure_of_none_that_does_not)
 }
 END_TEST
 
+/* Casts one ray by itself. Returns the last greatest distance. */
+static double cast_ray(const struct obb_index *index, const obb_ray *ray, obb_vec3 grow,
+                       bool closest, void *context, obb_index_reach *visit)
+{
+    struct obb_cast cast = {.ray = *ray, .context = context};
+    obb_index_rays(index, &cast, 1, grow, closest, visit);
+    return cast.ray.max_distance;
+}
+
 static bool ray_meets(const obb_ray *ray, const obb_bounds *b, double max_distance)
 {
     double near = 0, far = max_distance;
@@ -381,7 +390,7 @@ START_TEST(rays_visit_all_that_they_hit_and_moving_boxes_all_whose_bounds_they_m
                                          .max_distance = q % 3 == 0 ? HUGE_VAL : length};
                     const obb_vec3 grow = q % 2 == 0 ? (obb_vec3){0} : (obb_vec3){0.5, 0.25, 0};
                     struct seen seen = seen_of(&scene);
-                    ck_assert(obb_index_ray(index, &ray, grow, false, &seen, see_reach) ==
+                    ck_assert(cast_ray(index, &ray, grow, false, &seen, see_reach) ==
                               ray.max_distance);
                     for (size_t i = 0; i < scene.count; i++) {
                         const obb_bounds grown = {obb_sub(scene.bounds[i].min, grow),
@@ -471,7 +480,7 @@ START_TEST(the_closest_hit_of_a_ray_is_found_with_few_visits)
                         OBB_OK);
                     struct closest best = {
                         .scene = &scene, .ray = &ray, .inside = (obb_inside)(q % 4 % 3)};
-                    (void)obb_index_ray(index, &ray, (obb_vec3){0}, true, &best, see_closest);
+                    (void)cast_ray(index, &ray, (obb_vec3){0}, true, &best, see_closest);
                     struct closest truth = best;
                     truth.id = truth.visits = 0;
                     for (size_t i = 0; i < scene.count; i++) {
@@ -495,6 +504,80 @@ START_TEST(the_closest_hit_of_a_ray_is_found_with_few_visits)
     ck_assert_uint_gt(met, asked / 2);
     ck_assert_uint_gt(outside, met / 2);
     ck_assert_uint_lt(visits, hits / 2);
+}
+END_TEST
+
+/* A closest hit, and in which order its walk visited versions. */
+struct way {
+    struct closest closest;
+    uint64_t order;
+    size_t most; /* visits, after which the walk is ended */
+};
+
+static double see_way(void *context, const struct obb_version *version, double max_distance)
+{
+    struct way *way = context;
+    way->order = way->order * 0x9e3779b97f4a7c15u + version->id;
+    const double reach = see_closest(&way->closest, version, max_distance);
+    return way->closest.visits == way->most ? -1 : reach;
+}
+
+/* Some rays miss all boxes, some may go nowhere, and some are ended by a visit. */
+START_TEST(a_ray_among_others_is_walked_as_it_is_alone)
+{
+    const struct obb_kernels *kernels[OBB_KERNEL_COUNT];
+    const size_t kernel_count = kernels_here(kernels);
+    test_rng rng = {.s = 20261125};
+    size_t visited = 0, missed = 0, ended = 0;
+    for (boxes_kind kind = 0; kind < BOXES_KINDS; kind++)
+        for (size_t s = 1; s < SIZES; s++) {
+            struct scene scene = scene_of(kind, sizes[s], 3, 20261120 + s);
+            struct obb_index *index = index_of(&scene, kernels[s % kernel_count]);
+            for (size_t round = 0; round < test_effort(12); round++) {
+                const bool closest = round % 3 != 0;
+                const obb_vec3 grow = round % 6 == 0 ? (obb_vec3){0.5, 0.25, 0} : (obb_vec3){0};
+                const size_t count = round == 0 ? OBB_CASTS : test_below(&rng, OBB_CASTS + 1);
+                struct obb_cast casts[OBB_CASTS];
+                struct way ways[OBB_CASTS];
+                obb_ray rays[OBB_CASTS];
+                for (size_t i = 0; i < count; i++) {
+                    const size_t lot = test_below(&rng, 8);
+                    const obb_vec3 from = scene.bounds[test_below(&rng, scene.count)].max;
+                    const obb_vec3 to = scene.solids[test_below(&rng, scene.count)].center;
+                    obb_vec3 way = obb_sub(to, from);
+                    if (!(obb_length(way) > 0))
+                        way = (obb_vec3){1, 0, 0};
+                    ck_assert_int_eq(obb_ray_make(lot == 0 ? (obb_vec3){9e8, 9e8, 9e8} : from, way,
+                                                  HUGE_VAL, &rays[i]),
+                                     OBB_OK);
+                    if (lot == 1)
+                        rays[i].max_distance = -1;
+                    ways[i] = (struct way){.closest = {.scene = &scene, .ray = &rays[i]},
+                                           .most = lot == 2 ? 1 + i % 3 : SIZE_MAX};
+                    casts[i] = (struct obb_cast){.ray = rays[i], .context = &ways[i]};
+                }
+                obb_index_rays(index, casts, count, grow, closest, see_way);
+                for (size_t i = 0; i < count; i++) {
+                    struct way alone = {.closest = {.scene = &scene, .ray = &rays[i]},
+                                        .most = ways[i].most};
+                    const double reach = cast_ray(index, &rays[i], grow, closest, &alone, see_way);
+                    ck_assert(reach == casts[i].ray.max_distance);
+                    ck_assert_uint_eq(ways[i].order, alone.order);
+                    ck_assert_uint_eq(ways[i].closest.visits, alone.closest.visits);
+                    ck_assert_uint_eq(ways[i].closest.id, alone.closest.id);
+                    visited += alone.closest.visits;
+                    missed += alone.closest.visits == 0;
+                    ended += alone.closest.visits == alone.most;
+                    ck_assert(rays[i].max_distance >= 0 || alone.closest.visits == 0);
+                }
+            }
+            obb_index_unref(index);
+            scene_free(&scene);
+        }
+    (void)printf("rays together: %zu visits, %zu without any, %zu ended\n", visited, missed, ended);
+    ck_assert_uint_gt(visited, 10000);
+    ck_assert_uint_gt(missed, 500);
+    ck_assert_uint_gt(ended, 200);
 }
 END_TEST
 
@@ -657,6 +740,7 @@ int main(void)
     tcase_add_test(tc, overlap_visits_all_that_do_and_is_sure_of_none_that_does_not);
     tcase_add_test(tc, rays_visit_all_that_they_hit_and_moving_boxes_all_whose_bounds_they_meet);
     tcase_add_test(tc, the_closest_hit_of_a_ray_is_found_with_few_visits);
+    tcase_add_test(tc, a_ray_among_others_is_walked_as_it_is_alone);
     tcase_add_test(tc, nearest_finds_the_nearest_bounds_and_visits_few_others);
     tcase_add_test(tc, bounds_of_a_motion_hold_the_box_on_its_whole_way);
     tcase_add_test(tc, building_stops_when_cancelled_and_survives_each_failing_allocation);

@@ -41,8 +41,8 @@ static void check_queries(const struct obb_layers *layers, const struct boxes_wo
         else if (what == 1 && asked != NULL)
             obb_layers_overlap(layers, revision, asked, 0, times, count_visit);
         else if (what == 2)
-            obb_layers_ray(layers, revision, &ray, (obb_vec3){1000, 1000, 1000}, false, times,
-                           count_reach);
+            obb_layers_rays(layers, revision, &(struct obb_cast){.ray = ray, .context = times}, 1,
+                            (obb_vec3){1000, 1000, 1000}, false, count_reach);
         else
             obb_layers_nearest(layers, revision, &everywhere, HUGE_VAL, times, count_reach);
         size_t visited = 0, alive = 0;

@@ -63,12 +63,13 @@ START_TEST(every_box_in_reach_is_a_candidate_once)
         const obb_box box = {
             .center = {x, 0, 0}, .half_extents = {reach, 1, 1}, .rotation = {0, 0, 0, 1}};
         const obb_solid solid = obb_solid_from_box(&box, 3);
-        const obb_ray ray = {
-            .origin = {x - reach, 0, 0}, .direction = {1, 0, 0}, .max_distance = 2 * reach};
         struct visits by[4] = {{{0}}};
+        struct obb_cast cast = {
+            .ray = {.origin = {x - reach, 0, 0}, .direction = {1, 0, 0}, .max_distance = 2 * reach},
+            .context = &by[2]};
         ck_assert(obb_candidates_query(view, &bounds, &by[0], note));
         ck_assert(obb_candidates_overlap(view, &solid, 0.0, &by[1], note));
-        obb_candidates_ray(view, &ray, (obb_vec3){0, 0, 0}, false, &by[2], note_reach);
+        obb_candidates_rays(view, &cast, 1, (obb_vec3){0, 0, 0}, false, note_reach);
         obb_candidates_nearest(view, &bounds, 0.0, &by[3], note_reach);
         for (const struct obb_version *v = obb_view_next(view, 0); v != NULL;
              v = obb_view_next(view, obb_view_id(v))) {
