@@ -6,13 +6,13 @@
 #include <assert.h>
 #include <uv.h>
 
-/* A worker stays this long with one job while others wait. A hop through the queue costs about 20
- * us, so 1 % is lost. */
+/* A worker stays this long with one job while others wait. A hop through the queue and the loop
+ * costs about 20 us, so 1 % is lost. If nothing waits, it stays. */
 #define SLICE_NS 2000000u
 
 enum outcome {
     IDLE,    /* no chunk was left to start */
-    MORE,    /* the slice is over */
+    MORE,    /* the worker gives way */
     PAUSED,  /* memory is short; of a task that drives: the first phase has not begun */
     SPREAD,  /* a new phase has chunks for several workers */
     FINISHED /* the job is done */
@@ -36,7 +36,7 @@ struct srv_pool {
     struct srv_job *oldest, *youngest; /* of the jobs that draw */
     uint64_t tickets;
     _Atomic uint64_t first; /* ticket of the oldest one; for workers */
-    size_t held;            /* how many are */
+    _Atomic size_t held;    /* how many are; for workers */
 };
 
 size_t srv_pool_default(void)
@@ -126,15 +126,29 @@ static bool drive(struct srv_job *job, size_t *out_chunks)
     return true;
 }
 
+/* Returns whether a worker that began at `start` leaves the job to the queue. Held jobs come into
+ * the queue by the loop, as a task comes back to it. */
+static bool gives_way(const struct srv_job *job, uint64_t start)
+{
+    const struct srv_pool *pool = job->pool;
+    if (must_wait(job))
+        return true;
+    return uv_hrtime() - start > SLICE_NS &&
+           (srv_workers_queued(pool->threads) > 0 ||
+            atomic_load_explicit(&pool->held, memory_order_relaxed) > 0);
+}
+
+/* A phase of several chunks is shared, unless there is nobody to share it with. */
 static enum outcome work(struct srv_job *job, bool drives)
 {
+    const bool alone = job->pool->workers == 1;
     const uint64_t start = uv_hrtime();
     size_t chunks = 0, chunk;
     if (must_wait(job))
         return PAUSED;
     if (drives && !drive(job, &chunks))
         return FINISHED;
-    if (chunks > 1)
+    if (chunks > 1 && !alone)
         return SPREAD;
     while (claim(job, &chunk)) {
         if (!given_up(job))
@@ -142,10 +156,10 @@ static enum outcome work(struct srv_job *job, bool drives)
         if (atomic_fetch_sub(&job->unfinished, 1) == 1) {
             if (!drive(job, &chunks))
                 return FINISHED;
-            if (chunks > 1)
+            if (chunks > 1 && !alone)
                 return SPREAD;
         }
-        if (uv_hrtime() - start > SLICE_NS || must_wait(job))
+        if (gives_way(job, start))
             return MORE;
     }
     return IDLE;

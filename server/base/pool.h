@@ -2,7 +2,8 @@
  *
  * The worker that finishes a phase calls `advance`, which does the sequential part of the job and
  * returns the number of chunks of the next phase. Idle workers then share the chunks. After a slice
- * of time a worker gives way to other jobs, so a short job does not wait for a long one.
+ * of time a worker gives way to other jobs, if there are any: so a short job does not wait for a
+ * long one.
  *
  * Jobs that share the workers hold their memory at the same time. So while more than half of the
  * budget is in use, of the jobs that draw much only the oldest goes on, and the others are held:

@@ -33,7 +33,7 @@ struct srv_workers {
     pthread_cond_t wake;
     /* Under the lock. */
     struct srv_item *first, *last; /* the queue */
-    size_t queued;                 /* items in it */
+    atomic_size_t queued;          /* items in it; read without the lock, too */
     size_t idle;                   /* threads that wait for an item */
     bool ending;
 
@@ -182,6 +182,11 @@ void srv_workers_withdraw(struct srv_workers *w, struct srv_item *item)
     (void)pthread_mutex_unlock(&w->lock);
     if (queued)
         give_back(w, item);
+}
+
+size_t srv_workers_queued(const struct srv_workers *w)
+{
+    return atomic_load_explicit(&w->queued, memory_order_relaxed);
 }
 
 static bool init_lock(struct srv_workers *w)

@@ -6,7 +6,7 @@
  * back by a bell of theirs: with libuv before 1.45 the loop spins while a thread that has just
  * woken it through libuv is kept off its processor.
  *
- * All functions are called on the loop. */
+ * All functions but srv_workers_queued are called on the loop. */
 #ifndef SRV_WORKERS_H
 #define SRV_WORKERS_H
 
@@ -37,6 +37,9 @@ void srv_workers_destroy(struct srv_workers *workers);
 
 /* Queues a item; they are run in this order. */
 void srv_workers_queue(struct srv_workers *workers, struct srv_item *item);
+
+/* Returns how many items no worker has begun. Any thread. */
+size_t srv_workers_queued(const struct srv_workers *workers);
 
 /* Gives back a item without a run, if no worker has begun it. */
 void srv_workers_withdraw(struct srv_workers *workers, struct srv_item *item);

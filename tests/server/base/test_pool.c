@@ -270,6 +270,26 @@ START_TEST(short_jobs_overtake_long_ones)
 }
 END_TEST
 
+/* If nothing waits, a worker stays with its job, and if it is the only one, from phase to phase: the
+ * loop does not run. */
+START_TEST(a_worker_gives_way_only_to_somebody)
+{
+    static const size_t widths[] = {1, 3, 2};
+    static struct sum job;
+    struct srv_pool *one;
+    size_t left = 1;
+    ck_assert(srv_pool_create(loop, 1, 8, NULL, &one));
+    sum_init(&job, widths, 3, &left);
+    job.chunk_ms = 3;
+    ck_assert_int_eq(srv_pool_submit(one, &job.job), SRV_SUBMITTED);
+    while (atomic_load(&job.ran) < 6)
+        spend_ms(0.1);
+    srv_loop_run(loop);
+    ck_assert_uint_eq(job.total, sum_expected(widths, 3));
+    srv_pool_destroy(one);
+}
+END_TEST
+
 /* Jobs that draw, and how many of them are done. */
 enum { DRAWING = WORKERS + 3 };
 static struct sum drawing[DRAWING];
@@ -429,6 +449,7 @@ int main(void)
     tcase_add_test(tc, the_queue_has_an_end);
     tcase_add_test(tc, cancelled_jobs_end_soon_whether_they_run_or_wait);
     tcase_add_test(tc, short_jobs_overtake_long_ones);
+    tcase_add_test(tc, a_worker_gives_way_only_to_somebody);
     tcase_add_test(tc, by_default_the_loop_has_a_core);
     tcase_add_test(tc, while_memory_is_short_the_oldest_jobs_go_first);
     tcase_add_test(tc, held_jobs_go_on_when_memory_is_given_back);
