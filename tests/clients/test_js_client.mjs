@@ -3,6 +3,7 @@
 import assert from "node:assert/strict";
 import { execFileSync, spawn, spawnSync } from "node:child_process";
 import { createHash } from "node:crypto";
+import { once } from "node:events";
 import {
     cpSync,
     existsSync,
@@ -161,6 +162,25 @@ test("keys that were read before are not taken for others", () => {
             assert.deepEqual(decode(new Uint8Array(Buffer.concat(encode(object)))), object);
     assert.ok(new Set(keys).size > 1000);
     assert.throws(() => decode(bytes("a161e901")), TypeError); // 0xe9 alone is no text, though a key of one character has that code
+});
+
+test("values that are written one behind the other, or one within another, keep their bytes", () => {
+    const values = Array.from({ length: 400 }, (_, i) => ({ text: String.fromCharCode(97 + (i % 26)).repeat(i * 3), list: [i, -i, i / 3] }));
+    const written = values.map(encode); // more than one block of memory
+    assert.ok(new Set(written.flat().map(({ buffer }) => buffer)).size > 1);
+    const inner = [];
+    const outer = {
+        before: [1, 2],
+        get other() {
+            inner.push(encode(values[9]));
+            return 3;
+        },
+        behind: "text",
+    };
+    written.push(encode(outer), ...inner);
+    values.push({ before: [1, 2], other: 3, behind: "text" }, ...inner.map(() => values[9]));
+    assert.ok(inner.length > 0);
+    assert.deepEqual(written.map((parts) => decode(new Uint8Array(Buffer.concat(parts)))), values);
 });
 
 test("large typed arrays go out from where they lie, and come in as views where they are aligned", () => {
@@ -462,6 +482,16 @@ test("the same by fetch, as in a browser", async () => {
         browser.connect("http://127.0.0.1:1").request("GET", "/healthz", undefined, { retries: 0 }),
         browser.Disconnected,
     );
+    const stop = new AbortController();
+    const sockets = [];
+    const silent = createServer((socket) => stop.abort(new Error("enough"), sockets.push(socket))).listen(0, "127.0.0.1");
+    await once(silent, "listening");
+    const asked = (how) => browser.connect(`http://127.0.0.1:${silent.address().port}`).request("GET", "/", undefined, how);
+    await assert.rejects(asked({ signal: stop.signal }), /^Error: enough$/);
+    await assert.rejects(asked({ timeout: 100 }), /no answer within 100 ms/);
+    await until("fetch leaves its connection", () => sockets[0].destroyed);
+    for (const socket of sockets) socket.destroy(); // fetch may have made one more ahead
+    silent.close();
 });
 
 test("a token is asked for when there is none, and again when it is refused", async () => {

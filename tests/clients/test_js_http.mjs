@@ -13,8 +13,8 @@ function told(pieces, { headOnly = false, closed = false } = {}) {
     const seen = { body: "" };
     const reader = new AnswerReader(
         {
-            head: (status, headers) => Object.assign(seen, { status, headers: Object.fromEntries(headers) }),
-            body: (part) => (seen.body += Buffer.from(part).toString("latin1")),
+            head: (status, { all }) => Object.assign(seen, { status, headers: Object.fromEntries(new Headers(all)) }),
+            part: (part) => (seen.body += Buffer.from(part).toString("latin1")),
             end: (kept) => Object.assign(seen, { kept }),
         },
         headOnly,
@@ -29,6 +29,7 @@ const ANSWERS = [
     ["HTTP/1.1 200 OK\r\nContent-Length: 5\r\nX-A: b \r\n\r\nhello", { status: 200, body: "hello", kept: true, headers: { "content-length": "5", "x-a": "b" } }],
     [`HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n${CHUNKS}`, { status: 200, body: "obbd 0123\r\n456", kept: true }],
     ["HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 103 Early Hints\r\nLink: x\r\n\r\nHTTP/1.1 404\r\nContent-Length: 1\r\n\r\n?", { status: 404, body: "?", kept: true, headers: { "content-length": "1" } }],
+    ["HTTP/1.1 200 OK\r\nX-A: b\r\nContent-Length: 0\r\nx-a: c\r\n\r\n", { status: 200, body: "", headers: { "content-length": "0", "x-a": "b, c" } }],
     ["HTTP/1.1 204 No Content\r\nContent-Length: 7\r\n\r\n", { status: 204, body: "", kept: true }],
     ["HTTP/1.1 304 Not Modified\r\nContent-Length: 7\r\n\r\n", { status: 304, body: "", kept: true }],
     ["HTTP/1.1 200 OK\r\nContent-Length: 7\r\n\r\n", { status: 200, body: "", kept: true }, { headOnly: true }],
@@ -43,6 +44,9 @@ const WRONG = [
     "HTTP/1.1 20 OK\r\n\r\n",
     "HTTP/1.1 101 Switching\r\n\r\n",
     "HTTP/1.1 200 OK\r\nno field\r\n\r\n",
+    "HTTP/1.1 200 OK\r\nX A: no token\r\n\r\n",
+    "HTTP/1.1 200 OK\r\nX-A: a\0b\r\n\r\n",
+    `HTTP/1.1 200 OK\r\nX: ${"a".repeat(1 << 17)}\r\nContent-Length: 0\r\n\r\n`,
     "HTTP/1.1 200 OK\r\nContent-Length: -1\r\n\r\n",
     "HTTP/1.1 200 OK\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\nab",
     "HTTP/1.1 200 OK\r\nTransfer-Encoding: gzip, chunked\r\n\r\n",
@@ -125,6 +129,88 @@ test("a connection is used again, but not if it was said to close, or if more ca
             await thrice(client);
             assert.deepEqual([seen.requests, seen.connections], [3, connections]);
         });
+});
+
+test("requests of all sizes leave whole on one connection, and their answers tell their headers", async () => {
+    const sizes = [3, 70_000, 20_000, 40_000, 0, 65_000];
+    const echoing = (socket) => {
+        let heard = Buffer.alloc(0);
+        socket.removeAllListeners("data").on("data", (bytes) => {
+            heard = Buffer.concat([heard, bytes]);
+            const end = heard.indexOf("\r\n\r\n") + 4;
+            const [, length] = /Content-Length: (\d+)/.exec(heard.toString("latin1", 0, end));
+            if (heard.length < end + Number(length)) return;
+            const head = `HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\nX-Two: a\r\nx-two: b\r\nContent-Length: ${length}\r\n\r\n`;
+            socket.write(Buffer.concat([Buffer.from(head), heard.subarray(end)]));
+            heard = Buffer.alloc(0);
+        });
+    };
+    let connections = 0;
+    const server = createServer((socket) => echoing(socket, connections++));
+    server.listen(0, "127.0.0.1");
+    await once(server, "listening");
+    const client = obbd.connect(`http://127.0.0.1:${server.address().port}`, { retries: 0 });
+    for (const [i, size] of sizes.entries()) {
+        const body = "abcdefg"[i].repeat(size);
+        const { value, headers } = await client.request("POST", "/", body);
+        assert.equal(value ?? "", body);
+        assert.equal(headers.get("X-TWO"), "a, b");
+        assert.ok(headers instanceof Headers);
+    }
+    assert.equal(connections, 1);
+    await client.close();
+    server.close();
+});
+
+test("a signal ends a call at once: before its answer, in the midst of it, and in a wait before another attempt", async () => {
+    const busy = "HTTP/1.1 503 Busy\r\nRetry-After: 8\r\nContent-Length: 0\r\n\r\n";
+    for (const said of ["", "HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nok", busy]) {
+        const stop = new AbortController();
+        const heard = (socket) => {
+            socket.write(said);
+            setTimeout(() => stop.abort(new Error("enough")), 50);
+        };
+        await serving(heard, async (client, seen) => {
+            await assert.rejects(client.request("GET", "/", undefined, { signal: stop.signal, retries: 1 }), /^Error: enough$/);
+            assert.equal(getEventListeners(stop.signal, "abort").length, 0);
+            await assert.rejects(client.request("GET", "/", undefined, { signal: stop.signal }), /^Error: enough$/);
+            assert.equal(seen.requests, 1); // none with a signal that had ended
+        });
+    }
+});
+
+test("a signal that ends a call in a wait leaves alone the call that has its connection meanwhile", async () => {
+    const stop = new AbortController();
+    let requests = 0;
+    const answer = (socket) => {
+        if (requests++ === 0) return socket.write("HTTP/1.1 503 Busy\r\nRetry-After: 8\r\nContent-Length: 0\r\n\r\n");
+        stop.abort(new Error("enough"));
+        setImmediate(() => socket.write("HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n"));
+    };
+    await serving(answer, async (client, seen) => {
+        const waits = assert.rejects(client.request("GET", "/", undefined, { signal: stop.signal, retries: 1 }), /^Error: enough$/);
+        await until(() => requests === 1);
+        await new Promise((resolve) => setTimeout(resolve, 200)); // the 503 arrives
+        assert.equal((await client.request("GET", "/")).status, 200);
+        await waits;
+        assert.deepEqual([seen.requests, seen.connections], [2, 1]);
+    });
+});
+
+test("nothing listens to the signal of a call that is over", async () => {
+    const { signal } = new AbortController();
+    for (const status of ["200 OK", "404 Not Found"])
+        await serving(
+            (socket) => {
+                assert.equal(getEventListeners(signal, "abort").length, 1);
+                socket.write(`HTTP/1.1 ${status}\r\nContent-Length: 0\r\n\r\n`);
+            },
+            async (client) => {
+                const { code } = await client.request("GET", "/", undefined, { signal }).then(() => ({ code: 200 }), ({ status }) => ({ code: status }));
+                assert.equal(code, Number.parseInt(status, 10));
+                assert.equal(getEventListeners(signal, "abort").length, 0);
+            },
+        );
 });
 
 test("a body of megabytes that nobody reads waits on its connection, and comes whole", async () => {

@@ -7,9 +7,12 @@ export type Typed = Uint8Array | Uint32Array | Float32Array | Float64Array;
 const TAG = { u8: 64, u32: 70, f32: 85, f64: 86 };
 const LITTLE = new Uint8Array(new Uint16Array([1]).buffer)[0] === 1;
 const text = new TextEncoder();
+const utf8 = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
 const DEPTH = 64; // levels, as in the daemon
+const BLOCK = 1 << 16; // bytes of memory that values share
 
 function tagOf(value: unknown): number {
+    if (!ArrayBuffer.isView(value)) return 0; // most values, by one test in place of four
     if (value instanceof Float64Array) return TAG.f64;
     if (value instanceof Float32Array) return TAG.f32;
     if (value instanceof Uint32Array) return TAG.u32;
@@ -26,20 +29,32 @@ export function needsCbor(value: unknown): boolean {
     return Object.values(value).some(needsCbor);
 }
 
-/** Writes into blocks that grow; large typed arrays stand between blocks, without a copy. */
+/** Memory for values to come, of which each takes what it needs. */
+let spare = new Uint8Array(0);
+
+/** Writes into blocks; large typed arrays stand between blocks, without a copy. */
 class Writer {
     readonly parts: Uint8Array[] = [];
-    private block = new Uint8Array(1024);
-    private view = new DataView(this.block.buffer);
+    private block = spare;
+    private view = new DataView(spare.buffer, spare.byteOffset, spare.byteLength);
     private begin = 0;
     private at = 0;
+
+    constructor() {
+        spare = spare.subarray(0, 0); // a getter of the value may encode another one
+    }
 
     private room(bytes: number): void {
         if (this.at + bytes <= this.block.length) return;
         this.flush();
-        this.block = new Uint8Array(Math.max(this.block.length * 2, bytes));
+        this.block = new Uint8Array(Math.max(BLOCK, bytes));
         this.view = new DataView(this.block.buffer);
         this.begin = this.at = 0;
+    }
+
+    end(): void {
+        this.flush();
+        spare = this.block.subarray(this.at);
     }
 
     flush(): void {
@@ -159,10 +174,13 @@ class Writer {
         if (tagOf(value) !== 0) return this.typed(value as Typed);
         if (Array.isArray(value)) {
             this.head(4, value.length);
-            for (const item of value) this.value(item === undefined ? null : item);
+            for (let i = 0; i < value.length; i++) this.value(value[i] === undefined ? null : value[i]);
             return;
         }
-        const members = value as Record<string, unknown>;
+        this.members(value as Record<string, unknown>);
+    }
+
+    private members(members: Record<string, unknown>): void {
         const keys = Object.keys(members);
         let count = 0;
         for (const key of keys) if (members[key] !== undefined) count++;
@@ -187,7 +205,7 @@ function swapped(array: Typed, size: number): Uint8Array {
 export function encode(value: unknown): Uint8Array[] {
     const writer = new Writer();
     writer.value(value);
-    writer.flush();
+    writer.end();
     return writer.parts;
 }
 
@@ -195,10 +213,10 @@ const SHORT = 32; // bytes of a text up to which reading them one by one is fast
 
 /** Short keys of ASCII that were read lately, by their length, first and last byte: an answer repeats the same ones for each hit. */
 const KEYS = new Array<string>(256).fill("");
+const KEY_BYTES = new Uint8Array(KEYS.length * SHORT);
 
 class Reader {
     private readonly view: DataView;
-    private readonly utf8 = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
     private at = 0;
 
     constructor(private readonly bytes: Uint8Array) {
@@ -244,24 +262,27 @@ class Reader {
             }
             if (i === at + n) return s;
         }
-        return this.utf8.decode(this.bytes.subarray(at, at + n));
+        return utf8.decode(this.bytes.subarray(at, at + n));
     }
 
     private key(n: number): string {
         if (n === 0 || n > SHORT) return this.string(n);
         const { bytes, at } = this;
         const slot = (31 * n + 7 * (bytes[at] as number) + (bytes[at + n - 1] as number)) % KEYS.length;
-        const known = KEYS[slot] as string;
-        if (known.length === n) {
+        const begin = slot * SHORT;
+        if ((KEYS[slot] as string).length === n) {
             let i = 0;
-            while (i < n && known.charCodeAt(i) === bytes[at + i]) i++;
+            while (i < n && KEY_BYTES[begin + i] === bytes[at + i]) i++;
             if (i === n) {
                 this.at += n;
-                return known;
+                return KEYS[slot] as string;
             }
         }
         const key = this.string(n);
-        if (key.length === n) KEYS[slot] = key; // ASCII, so its bytes are its characters
+        if (key.length === n) {
+            KEYS[slot] = Object.keys({ [key]: 0 })[0] as string; // the engine's own string, by which it stores members sooner
+            KEY_BYTES.set(bytes.subarray(at, at + n), begin);
+        }
         return key;
     }
 

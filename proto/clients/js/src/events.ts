@@ -1,6 +1,6 @@
 // Server-Sent Events: the messages of one connection, and a stream that goes on over many.
 import { Disconnected, Problem } from "./problem.js";
-import { linked, sleep } from "./sender.js";
+import { linked, sleep } from "./stop.js";
 import type { Received } from "./transport.js";
 import type { SceneEvent } from "./types.js";
 

@@ -20,11 +20,36 @@ export function headOf({ method, path, headers, body }: Omit<Sent, "signal">, ho
     return `${head}\r\n`;
 }
 
+/** The fields of an answer's head. A `Headers` is a copy that is made where a program wants one. */
+export class Fields {
+    /** By their names in small letters, in the order in which they came. */
+    readonly all: [string, string][] = [];
+
+    /** Throws Error for a line that is no field. */
+    constructor(lines: string[]) {
+        for (const line of lines) {
+            const colon = line.indexOf(":");
+            const name = line.slice(0, Math.max(0, colon));
+            const value = line.slice(colon + 1).trim();
+            if (!TOKEN.test(name) || /[\0\r\n]/.test(value)) throw new Error(`found the header ${JSON.stringify(line)}`);
+            this.all.push([name.toLowerCase(), value]);
+        }
+    }
+
+    /** The values of this name, one behind the other, as `Headers.get` gives them; null if there is none. */
+    get(name: string): string | null {
+        const wanted = name.toLowerCase();
+        let value: string | null = null;
+        for (const field of this.all) if (field[0] === wanted) value = value === null ? field[1] : `${value}, ${field[1]}`;
+        return value;
+    }
+}
+
 /** Takes what an AnswerReader reads. */
 export interface Reading {
-    head(status: number, headers: Headers): void;
+    head(status: number, fields: Fields): void;
     /** The next bytes of the body: a part of what was fed. */
-    body(part: Uint8Array): void;
+    part(part: Uint8Array): void;
     /** The answer is whole. `kept`: may the connection be used again? */
     end(kept: boolean): void;
 }
@@ -55,7 +80,7 @@ export class AnswerReader {
                     at = this.readLeft(bytes, at);
                     break;
                 case "close":
-                    this.to.body(bytes.subarray(at));
+                    this.to.part(bytes.subarray(at));
                     return;
                 case "done":
                     throw new Error("the answer goes on behind its end");
@@ -77,6 +102,11 @@ export class AnswerReader {
     }
 
     private readHead(bytes: Buffer, at: number): number {
+        const first = this.line === "" ? bytes.indexOf("\r\n\r\n", at, "latin1") : -1;
+        if (first >= 0 && first - at <= HEAD_MOST) {
+            this.begin(bytes.toString("latin1", at, first));
+            return first + 4;
+        }
         const before = this.line.length;
         this.line += bytes.toString("latin1", at, Math.min(bytes.length, at + HEAD_MOST + 4));
         const end = this.line.indexOf("\r\n\r\n", Math.max(0, before - 3));
@@ -99,21 +129,16 @@ export class AnswerReader {
             if (status === 101) throw new Error("the answer changes the protocol");
             return; // the answer itself follows
         }
-        const headers = new Headers();
-        for (let i = 1; i < lines.length; i++) {
-            const line = lines[i] as string;
-            const colon = line.indexOf(":");
-            headers.append(line.slice(0, Math.max(0, colon)), line.slice(colon + 1).trim());
-        }
-        const connection = headers.get("Connection")?.toLowerCase().split(/\s*,\s*/) ?? [];
+        const fields = new Fields(lines.slice(1));
+        const connection = fields.get("Connection")?.toLowerCase().split(/\s*,\s*/) ?? [];
         this.kept = minor === "1" ? !connection.includes("close") : connection.includes("keep-alive");
-        this.to.head(status, headers);
-        this.beginBody(status, headers);
+        this.to.head(status, fields);
+        this.beginBody(status, fields);
     }
 
-    private beginBody(status: number, headers: Headers): void {
-        const coding = headers.get("Transfer-Encoding");
-        const length = headers.get("Content-Length");
+    private beginBody(status: number, fields: Fields): void {
+        const coding = fields.get("Transfer-Encoding");
+        const length = fields.get("Content-Length");
         if (this.headOnly || status === 204 || status === 304) {
             this.done();
         } else if (coding !== null) {
@@ -133,7 +158,7 @@ export class AnswerReader {
     private readLeft(bytes: Buffer, at: number): number {
         const end = Math.min(bytes.length, at + this.left);
         this.left -= end - at;
-        this.to.body(bytes.subarray(at, end));
+        this.to.part(bytes.subarray(at, end));
         if (this.left === 0) {
             if (this.state === "length") this.done();
             else this.state = "behind";

@@ -1,35 +1,40 @@
 // One connection under node: an exchange at a time, and a rest between two.
 import type { Socket } from "node:net";
-import { AnswerReader, type Reading } from "./http1.js";
-import { broken, type Received } from "./transport.js";
+import { AnswerReader, type Fields, type Reading } from "./http1.js";
+import { type Answer, broken, bytesOf } from "./transport.js";
 
 const COPIED = 1 << 16; // bytes of a body up to which it is copied into one block with its head
 const AHEAD = 1 << 20; // bytes of a body that are read before somebody takes them
 
 /** An answer as it comes, and whoever waits for it. */
-class Exchange implements Reading {
+class Exchange implements Reading, Answer {
+    status = 0;
     readonly reader: AnswerReader;
     private readonly parts: Uint8Array[] = []; // of the body, that nobody has taken
     private ahead = 0; // bytes of them
     private ended = false;
+    private fields: Fields | undefined;
+    private made: Headers | undefined;
     private failure: { reason: unknown } | undefined;
     private wake = () => {};
 
     constructor(
         headOnly: boolean,
         private readonly socket: Socket,
-        private readonly resolve: (received: Received) => void,
+        private readonly resolve: (answer: Answer) => void,
         private readonly reject: (reason: unknown) => void,
         private readonly over: (kept: boolean) => void,
     ) {
         this.reader = new AnswerReader(this, headOnly);
     }
 
-    head(status: number, headers: Headers): void {
-        this.resolve({ status, headers, body: this.taken() });
+    head(status: number, fields: Fields): void {
+        this.status = status;
+        this.fields = fields;
+        this.resolve(this);
     }
 
-    body(part: Uint8Array): void {
+    part(part: Uint8Array): void {
         this.parts.push(new Uint8Array(part.buffer, part.byteOffset, part.length)); // no Buffer, whose slice is no copy
         this.ahead += part.length;
         if (this.ahead > AHEAD) this.socket.pause();
@@ -47,6 +52,23 @@ class Exchange implements Reading {
         this.over(false);
         this.reject(reason);
         this.wake();
+    }
+
+    get headers(): Headers {
+        return (this.made ??= new Headers(this.fields?.all));
+    }
+
+    header(name: string): string | null {
+        return this.fields?.get(name) ?? null;
+    }
+
+    get body(): AsyncIterable<Uint8Array> {
+        return this.taken();
+    }
+
+    async whole(): Promise<Uint8Array<ArrayBuffer>> {
+        if (this.ended && this.parts.length === 1) return this.parts.pop() as Uint8Array<ArrayBuffer>;
+        return bytesOf(this.taken());
     }
 
     private async *taken(): AsyncGenerator<Uint8Array> {
@@ -71,6 +93,7 @@ export class Connection {
     /** Has the connection been made? Before that, nothing of a request can have arrived. */
     made = false;
     private exchange: Exchange | undefined;
+    private block = Buffer.alloc(0); // of the write before, whose bytes have left: else the connection is not used again
     private rested = 0;
     private timer: NodeJS.Timeout | undefined;
 
@@ -91,7 +114,7 @@ export class Connection {
     /** Sends a request. Resolves when the head of its answer is there, rejects if that will not come.
      *
      *  @param over called when the connection is done with the exchange; `kept` says that it may be used again */
-    send(head: string, body: readonly Uint8Array[], headOnly: boolean, over: (kept: boolean) => void): Promise<Received> {
+    send(head: string, body: readonly Uint8Array[], headOnly: boolean, over: (kept: boolean) => void): Promise<Answer> {
         return new Promise((resolve, reject) => {
             const done = (kept: boolean) => {
                 this.exchange = undefined;
@@ -109,13 +132,13 @@ export class Connection {
     private write(head: string, body: readonly Uint8Array[]): void {
         const length = body.reduce((sum, part) => sum + part.length, head.length);
         if (length <= COPIED) {
-            const block = Buffer.allocUnsafe(length);
-            let at = block.write(head, "latin1");
+            if (this.block.length < length) this.block = Buffer.allocUnsafeSlow(Math.min(COPIED, 2 * length));
+            let at = this.block.write(head, "latin1");
             for (const part of body) {
-                block.set(part, at);
+                this.block.set(part, at);
                 at += part.length;
             }
-            this.socket.write(block);
+            this.socket.write(this.block.subarray(0, at));
             return;
         }
         this.socket.cork();

@@ -4,7 +4,7 @@ import * as net from "node:net";
 import * as tls from "node:tls";
 import { headOf } from "./http1.js";
 import { Connection } from "./node_connection.js";
-import { type Received, Refused, type Sent, type Transport } from "./transport.js";
+import { type Answer, Refused, type Sent, type Transport } from "./transport.js";
 
 // The daemon closes a connection that is idle for --request-timeout, 10 s. A request on a connection that is just being closed
 // is the one that nobody can judge, so the client closes first.
@@ -45,9 +45,9 @@ export class NodeTransport implements Transport {
         }
     }
 
-    async send(sent: Sent): Promise<Received> {
+    async send(sent: Sent): Promise<Answer> {
         const { signal } = sent;
-        signal.throwIfAborted();
+        if (signal.aborted) throw signal.reason;
         const head = headOf(sent, this.host);
         const connection = this.taken() ?? this.made();
         const stop = () => connection.fail(signal.reason);

@@ -121,12 +121,12 @@ export class Scene {
             method: "POST",
             path: `${this.path}/commit`,
             body,
+            typed: commit.queries?.some(answersIds) ?? false,
             changes,
             again: body.id !== undefined,
         };
-        const typed = commit.queries?.some(answersIds) ?? false;
         const epoch = typeof ids === "object" ? this.given.get(ids) : undefined;
-        const committed = (await this.send<Committed<Q>>({ ...request, typed }, epoch)).value;
+        const committed = (await this.send<Committed<Q>>(request, epoch)).value;
         this.notePut(commit, committed);
         if (committed.ids_omitted) await this.learnPut(commit);
         await this.askAgain(commit, committed, { ...call, retries });
@@ -380,7 +380,7 @@ export class Scene {
     private async send<T>(request: Request, epoch = this.epoch): Promise<Reply<T>> {
         const headers = epoch ? { ...request.headers, "Obbd-If-Epoch": epoch } : request.headers;
         try {
-            const reply = await this.sender.send<T>({ ...request, ...(headers && { headers }) });
+            const reply = await this.sender.send<T>({ ...request, headers });
             if (this.epoch === "" && epoch === "") this.epoch = reply.headers.get("Obbd-Epoch") ?? "";
             return reply;
         } catch (error) {

@@ -2,11 +2,14 @@
 import { decode, encode, needsCbor } from "./cbor.js";
 import { curl, plain } from "./curl.js";
 import { Disconnected, Problem, type ProblemBody, Unknown } from "./problem.js";
-import { joined, type Received, Refused, type Transport } from "./transport.js";
+import { linked, sleep, Stop } from "./stop.js";
+import { type Answer, type Received, Refused, type Transport } from "./transport.js";
 
 const CBOR = "application/cbor";
 const JSON_TYPE = "application/json";
 const ONE_ONLY = ["application/x-ndjson", "text/event-stream"]; // are not answered in another type than the request accepts
+const text = new TextEncoder();
+const utf8 = new TextDecoder();
 const WAIT_MS = { first: 50, most: 2000 }; // before another attempt, where the daemon names no time
 
 export interface Call {
@@ -22,7 +25,7 @@ export interface Request extends Call {
     path: string;
     /** Bytes and strings are sent as they are, anything else as JSON or CBOR. */
     body?: unknown;
-    headers?: Record<string, string>;
+    headers?: Record<string, string> | undefined;
     /** The answer holds ids or columns, which CBOR brings as typed arrays. */
     typed?: boolean;
     /** Does the request change something? If the connection breaks then, nobody can tell whether it was applied. */
@@ -50,29 +53,6 @@ export interface Settings {
     retries: number;
 }
 
-export function sleep(ms: number, signal?: AbortSignal): Promise<void> {
-    return new Promise((resolve, reject) => {
-        const stop = () => {
-            clearTimeout(timer);
-            reject(signal?.reason);
-        };
-        const timer = setTimeout(() => {
-            signal?.removeEventListener("abort", stop);
-            resolve();
-        }, ms);
-        if (signal?.aborted) stop();
-        else signal?.addEventListener("abort", stop, { once: true });
-    });
-}
-
-/** Lets the signal stop the controller, until the returned function is called. */
-export function linked(signal: AbortSignal | undefined, stop: AbortController): () => void {
-    const cancel = () => stop.abort(signal?.reason);
-    if (signal?.aborted) cancel();
-    signal?.addEventListener("abort", cancel, { once: true });
-    return () => signal?.removeEventListener("abort", cancel);
-}
-
 /** The parts of a body; whenever they end, so does what was linked to them. */
 async function* ending(body: AsyncIterable<Uint8Array>, unlink: () => void): AsyncGenerator<Uint8Array> {
     try {
@@ -97,35 +77,32 @@ export class Sender {
     }
 
     /** Sends the request, again where that is allowed, and reads the whole answer. Throws Problem, Disconnected or Unknown. */
-    async send<T>(request: Request): Promise<Reply<T>> {
-        const stop = new AbortController();
-        const unlink = linked(request.signal, stop);
-        try {
-            return await this.attempts(request, stop, async (received) => ({
-                status: received.status,
-                headers: received.headers,
-                value: (await valueOf(received)) as T,
-            }));
-        } finally {
-            unlink();
-        }
+    send<T>(request: Request): Promise<Reply<T>> {
+        const stop = new Stop();
+        return this.attempts(request, stop, replyOf<T>, linked(request.signal, stop));
     }
 
     /** The same for an answer that goes on: only its head is awaited in time. The caller reads the body, until its end or until the
      * signal ends it. */
     async open(request: Request): Promise<Received> {
-        const stop = new AbortController();
+        const stop = new Stop();
         const unlink = linked(request.signal, stop);
         try {
-            const received = await this.attempts(request, stop, async (received) => received);
-            return { ...received, body: ending(received.body, unlink) };
+            const { status, headers, body } = await this.attempts(request, stop, (answer) => answer);
+            return { status, headers, body: ending(body, unlink) };
         } catch (error) {
             unlink();
             throw error;
         }
     }
 
-    private async attempts<T>(request: Request, stop: AbortController, read: (received: Received) => Promise<T>): Promise<T> {
+    /** @param over called when no more attempt is made */
+    private async attempts<T>(
+        request: Request,
+        stop: Stop,
+        read: (answer: Answer) => T | Promise<T>,
+        over?: () => void,
+    ): Promise<T> {
         const { timeout = this.settings.timeout, retries = this.settings.retries } = request;
         const end = Date.now() + timeout;
         const timer = setTimeout(() => stop.abort(new Disconnected(`no answer within ${timeout} ms`)), timeout);
@@ -134,15 +111,16 @@ export class Sender {
         const given = (error: Disconnected | Problem) =>
             seen.cut && request.changes ? new Unknown(`${error.message}; the change was made or not`, { cause: error }) : error;
         try {
-            const sent = await this.written(request);
+            if (this.token === undefined && typeof this.settings.token === "function") this.token = await this.settings.token(false);
+            const sent = this.written(request);
             for (let attempt = 0; ; attempt++) {
                 let wait = Math.min(WAIT_MS.most, WAIT_MS.first * 2 ** attempt) * (0.5 + Math.random() / 2);
                 let failure: Disconnected | Problem;
                 try {
-                    const received = await this.transport.send({ ...sent, signal: stop.signal });
+                    const answer = await this.transport.send({ ...sent, signal: stop });
                     const expected = expectedOf(sent);
-                    if (!refuses(received.status) && answers(received, expected)) return await read(received);
-                    failure = new Problem(await problemOf(received, expected), received.headers);
+                    if (!refuses(answer.status) && answers(answer, expected)) return await read(answer);
+                    failure = new Problem(await problemOf(answer, expected), answer.headers);
                 } catch (error) {
                     if (!(error instanceof Disconnected)) throw error;
                     failure = error;
@@ -163,10 +141,11 @@ export class Sender {
                     if (request.changes && !request.again) throw given(failure);
                 }
                 if (attempt >= retries || Date.now() + wait >= end) throw given(failure);
-                await sleep(wait, stop.signal);
+                await sleep(wait, stop);
             }
         } finally {
             clearTimeout(timer);
+            over?.();
         }
     }
 
@@ -188,18 +167,17 @@ export class Sender {
         return this.token ? { Authorization: `Bearer ${this.token}` } : {};
     }
 
-    private async written(request: Request) {
-        if (this.token === undefined && typeof this.settings.token === "function") this.token = await this.settings.token(false);
+    private written(request: Request) {
         const { method, path, body } = request;
         const headers: Record<string, string> = this.authorization();
         let parts: Uint8Array[] | null = null;
         const cbor = request.media ? request.media === "cbor" : request.typed || needsCbor(body);
         if (cbor) headers.Accept = CBOR;
         if (body instanceof Uint8Array) parts = [body];
-        else if (typeof body === "string") parts = [new TextEncoder().encode(body)];
+        else if (typeof body === "string") parts = [text.encode(body)];
         else if (body !== undefined) {
             headers["Content-Type"] = cbor ? CBOR : JSON_TYPE;
-            parts = cbor ? encode(body) : [new TextEncoder().encode(JSON.stringify(body, request.media && plain))];
+            parts = cbor ? encode(body) : [text.encode(JSON.stringify(body, request.media && plain))];
         }
         Object.assign(headers, request.headers);
         if (DEBUG) console.error(curl(this.transport, { method, path, headers }, body));
@@ -207,19 +185,15 @@ export class Sender {
     }
 }
 
-async function bytesOf(received: Received): Promise<Uint8Array<ArrayBuffer>> {
-    const parts: Uint8Array[] = [];
-    for await (const part of received.body) parts.push(part);
-    return parts.length === 1 ? (parts[0] as Uint8Array<ArrayBuffer>) : joined(parts);
-}
-
 /** Is this no answer to the request? A redirect is none: the daemon sends none, and the address is the program's to change. */
 function refuses(status: number): boolean {
     return status < 200 || (status >= 300 && status !== 304);
 }
 
-function typeOf(received: Received): string {
-    return (received.headers.get("Content-Type") ?? "").replace(/;.*/, "").trim().toLowerCase();
+function typeOf(answer: Answer): string {
+    const type = answer.header("Content-Type") ?? "";
+    const end = type.indexOf(";");
+    return (end < 0 ? type : type.slice(0, end)).trim().toLowerCase();
 }
 
 /** The types in which the daemon answers a request under /v1/; undefined for other paths, which have types of their own. */
@@ -230,40 +204,48 @@ function expectedOf({ path, headers }: { path: string; headers: Record<string, s
 }
 
 /** Is this an answer of the daemon? Between here and there may be somebody who says 200 and means a page to log in. */
-function answers(received: Received, expected: string[] | undefined): boolean {
-    const empty = received.status === 204 || received.status === 304 || received.headers.get("Content-Length") === "0";
-    return !expected || empty || expected.includes(typeOf(received));
+function answers(answer: Answer, expected: string[] | undefined): boolean {
+    const empty = answer.status === 204 || answer.status === 304 || answer.header("Content-Length") === "0";
+    return !expected || empty || expected.includes(typeOf(answer));
 }
 
 /** The value of a body. Throws Error if the body is not of the type that it is said to have. */
-function read(received: Received, bytes: Uint8Array<ArrayBuffer>): unknown {
-    const type = typeOf(received);
+function read(answer: Answer, bytes: Uint8Array<ArrayBuffer>): unknown {
+    const type = typeOf(answer);
     if (type === CBOR) return decode(bytes);
     if (bytes.length === 0) return undefined;
-    const text = new TextDecoder().decode(bytes);
-    return type === JSON_TYPE || type === "application/problem+json" ? JSON.parse(text) : text;
+    const said = utf8.decode(bytes);
+    return type === JSON_TYPE || type === "application/problem+json" ? JSON.parse(said) : said;
 }
 
-async function valueOf(received: Received): Promise<unknown> {
-    const bytes = await bytesOf(received);
+async function replyOf<T>(answer: Answer): Promise<Reply<T>> {
+    const bytes = await answer.whole();
+    let value: T;
     try {
-        return read(received, bytes);
+        value = read(answer, bytes) as T;
     } catch (error) {
         throw new Disconnected(`the answer cannot be read: ${(error as Error).message}`, { cause: error });
     }
+    return {
+        status: answer.status,
+        get headers() {
+            return answer.headers;
+        },
+        value,
+    };
 }
 
-async function problemOf(received: Received, expected: string[] | undefined): Promise<ProblemBody> {
-    const { status } = received;
-    const bytes = await bytesOf(received);
+async function problemOf(answer: Answer, expected: string[] | undefined): Promise<ProblemBody> {
+    const { status } = answer;
+    const bytes = await answer.whole();
     const told = (detail: string) => ({ type: "", title: `status ${status}`, status, detail });
     if (!refuses(status)) {
-        const found = typeOf(received) || "no type";
+        const found = typeOf(answer) || "no type";
         return told(`found ${found}, as another server or a proxy would send it; an answer is ${expected?.join(" or ")}`);
     }
     let value: unknown;
     try {
-        value = read(received, bytes);
+        value = read(answer, bytes);
     } catch {
         // told by its status
     }

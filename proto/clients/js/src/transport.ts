@@ -1,5 +1,6 @@
 // One HTTP request and its answer, without any judgement. Browsers have fetch; node.ts brings a transport over node:http.
 import { Disconnected } from "./problem.js";
+import { type Ending, linked } from "./stop.js";
 
 export interface Sent {
     method: string;
@@ -8,7 +9,7 @@ export interface Sent {
     headers: Record<string, string>;
     /** To be sent one after the other. */
     body: Uint8Array[] | null;
-    signal: AbortSignal;
+    signal: Ending;
 }
 
 export interface Received {
@@ -16,6 +17,14 @@ export interface Received {
     status: number;
     headers: Headers;
     body: AsyncIterable<Uint8Array>;
+}
+
+/** An answer for whoever judges it. */
+export interface Answer extends Received {
+    /** One of `headers`, or null. */
+    header(name: string): string | null;
+    /** The whole body, in place of `body`. */
+    whole(): Promise<Uint8Array<ArrayBuffer>>;
 }
 
 /** Nothing of the request can have arrived. */
@@ -28,7 +37,7 @@ export interface Transport {
     /** The address of the web editor; undefined if only a unix socket is known. */
     readonly page: string | undefined;
     /** Resolves when the head of the answer is there. Throws Refused, Disconnected, or the reason of the signal. */
-    send(sent: Sent): Promise<Received>;
+    send(sent: Sent): Promise<Answer>;
     /** Ends idle connections. */
     close(): void;
 }
@@ -44,6 +53,13 @@ export function joined(parts: Uint8Array[]): Uint8Array<ArrayBuffer> {
     return out;
 }
 
+/** The bytes of a body. */
+export async function bytesOf(body: AsyncIterable<Uint8Array>): Promise<Uint8Array<ArrayBuffer>> {
+    const parts: Uint8Array[] = [];
+    for await (const part of body) parts.push(part);
+    return parts.length === 1 ? (parts[0] as Uint8Array<ArrayBuffer>) : joined(parts);
+}
+
 export class FetchTransport implements Transport {
     readonly page: string;
 
@@ -55,8 +71,10 @@ export class FetchTransport implements Transport {
         this.page = base;
     }
 
-    async send({ method, path, headers, body, signal }: Sent): Promise<Received> {
-        const init: RequestInit = { method, headers, signal, cache: "no-store", credentials: "omit", redirect: "manual" };
+    async send({ method, path, headers, body, signal }: Sent): Promise<Answer> {
+        const stop = new AbortController();
+        linked(signal, stop);
+        const init: RequestInit = { method, headers, signal: stop.signal, cache: "no-store", credentials: "omit", redirect: "manual" };
         if (body) init.body = joined(body);
         let response: Response;
         try {
@@ -64,7 +82,14 @@ export class FetchTransport implements Transport {
         } catch (error) {
             throw signal.aborted ? signal.reason : broken(error); // fetch does not tell a refusal from a cut
         }
-        return { status: response.status, headers: response.headers, body: chunks(response.body, signal) };
+        const parts = chunks(response.body, signal);
+        return {
+            status: response.status,
+            headers: response.headers,
+            body: parts,
+            header: (name) => response.headers.get(name),
+            whole: () => bytesOf(parts),
+        };
     }
 
     close(): void {}
@@ -74,7 +99,7 @@ export function broken(error: unknown): Disconnected {
     return new Disconnected(`the connection broke: ${error instanceof Error ? error.message : error}`, { cause: error });
 }
 
-async function* chunks(body: ReadableStream<Uint8Array> | null, signal: AbortSignal): AsyncGenerator<Uint8Array> {
+async function* chunks(body: ReadableStream<Uint8Array> | null, signal: Ending): AsyncGenerator<Uint8Array> {
     if (!body) return;
     const reader = body.getReader();
     try {
