@@ -7,6 +7,8 @@
 #include <microhttpd.h>
 #include <string.h>
 
+enum { BLOCK = 65536 }; /* bytes of a stream that are sent in one go */
+
 /* Copies pending bytes for libmicrohttpd. */
 static ssize_t read_stream(void *context, uint64_t position, char *out, size_t room)
 {
@@ -56,7 +58,7 @@ void srv_reply_stream(struct srv_request *request, int status, const char *conte
     if (x->endless)
         srv_connection_unwatch(x->connection); /* what made the answer was watched otherwise */
     struct MHD_Response *response =
-        MHD_create_response_from_callback(MHD_SIZE_UNKNOWN, SRV_BLOCK, read_stream, x, NULL);
+        MHD_create_response_from_callback(MHD_SIZE_UNKNOWN, BLOCK, read_stream, x, NULL);
     if (response == NULL) {
         srv_answer_out_of_memory(x);
         return;

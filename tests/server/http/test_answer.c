@@ -37,7 +37,7 @@ static void do_huge(struct srv_request *request)
     srv_reply(request, 200, "text/plain");
 }
 
-/* Each block of the answer has its own letter. */
+/* Each half of a block of the answer has its own letter. */
 static void do_long(struct srv_request *request)
 {
     static const size_t size = 1000000;
