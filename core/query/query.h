@@ -203,6 +203,7 @@ typedef struct obb_result {
     const obb_box_pair *pairs;
     const uint64_t *pair_ranks; /* an id is rank_base + half a number, the high half that of a */
     uint64_t rank_base;
+    uint64_t ids_below;              /* all-pairs: above all ids of the state */
     const obb_details *pair_details; /* one per pair, or NULL */
     size_t pair_count, count;        /* pairs listed, and pairs in all (of a page: listed) */
     bool truncated;                  /* of a page: another page may follow */

@@ -390,6 +390,7 @@ static void finish(struct obb_all_pairs *all, obb_result *result)
     *result = (obb_result){.pairs = all->loose_chunks > 0 ? all->merged : all->joined,
                            .pair_ranks = all->ranks,
                            .rank_base = all->base,
+                           .ids_below = all->task.view->next_id,
                            .pair_details = all->details,
                            .pair_count = all->listed,
                            .count = all->total,

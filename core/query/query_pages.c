@@ -292,6 +292,7 @@ size_t obb_pages_advance(struct obb_pages *pages, obb_status *out_status, obb_re
     pages->phase = DONE;
     const obb_query *query = pages->task.query;
     *result = (obb_result){.pairs = pages->pairs,
+                           .ids_below = pages->task.view->next_id,
                            .pair_details = pages->details,
                            .pair_count = pages->count,
                            .count = is_page(query) ? pages->count : pages->total,

@@ -201,10 +201,9 @@ void wire_cbor_id_pairs(struct wire_out *out, uint64_t base, const uint64_t *hal
     unsigned char *at = room(out, count * 8);
     if (at == NULL)
         return;
-    for (size_t i = 0; i < count; i++) { /* no id needs more than 32 bits */
-        const uint64_t low = base + (uint32_t)halves[i], high = base + (halves[i] >> 32);
-        at = wire_put_u64le(at, low << 32 | high);
-    }
+    const uint64_t bases = base << 32 | base; /* no id needs more than 32 bits: no half overflows */
+    for (size_t i = 0; i < count; i++)
+        at = wire_put_u64le(at, (halves[i] << 32 | halves[i] >> 32) + bases);
     wire_buf_added(out->buf, count * 8);
 }
 

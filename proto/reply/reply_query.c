@@ -388,9 +388,12 @@ static void put_pair(struct wire_out *out, const struct obb_view *view, const ob
  * the memory serve the loads in parallel. */
 enum { AHEAD = 32 };
 
-/* Returns the largest id of the listed pairs; 0 if there are none. */
+/* Returns a number that no id of the listed pairs is above. If it needs more than 32 bits, it is the
+ * largest of them, or 0 if there are none. */
 static uint64_t largest_id(const obb_result *result)
 {
+    if (result->ids_below <= UINT32_MAX)
+        return result->ids_below;
     uint64_t largest = 0;
     if (result->pair_ranks == NULL) {
         for (size_t i = 0; i < result->pair_count; i++) {

@@ -529,6 +529,7 @@ static void check_all_pairs(const struct world *w, const obb_query *query, const
                 ck_assert_uint_lt(count, result->pair_count);
                 ck_assert_uint_eq(obb_result_id(result, count, false), a->id);
                 ck_assert_uint_eq(obb_result_id(result, count, true), b->id);
+                ck_assert_uint_lt(b->id, result->ids_below);
                 if (!query->by_id || query->want != 0) {
                     ck_assert_uint_eq(obb_view_id(result->pairs[count].a), a->id);
                     ck_assert_uint_eq(obb_view_id(result->pairs[count].b), b->id);

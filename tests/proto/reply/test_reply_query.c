@@ -322,6 +322,41 @@ END_TEST
 
 /* ---- Failures and speed ---------------------------------------------------------------------- */
 
+/* The ids of listed pairs decide how CBOR holds them. What other ids the state has tells nobody. */
+START_TEST(pairs_by_id_are_a_typed_array_if_32_bits_hold_them)
+{
+    static const uint64_t ranks[] = {2, UINT64_C(1) << 32 | UINT32_MAX};
+    const obb_box_pair pairs[] = {{a, b}, {b, c}};
+    const obb_query query = {.kind = OBB_QUERY_ALL_PAIRS, .dimensions = 3, .by_id = true};
+    const struct {
+        obb_result result;
+        const char *ids; /* as CBOR */
+        size_t length;
+    } cases[] = {
+#define IDS(text) (text), sizeof(text) - 1
+        {{.pairs = pairs, .pair_count = 2, .ids_below = 4},
+         IDS("epairs\xd8\x46\x50\1\0\0\0\2\0\0\0\2\0\0\0\3\0\0\0")},
+        {{.pairs = pairs, .pair_count = 2, .ids_below = UINT64_MAX},
+         IDS("epairs\xd8\x46\x50\1\0\0\0\2\0\0\0\2\0\0\0\3\0\0\0")},
+        {{.pair_ranks = ranks, .pair_count = 1, .rank_base = 7, .ids_below = UINT64_MAX},
+         IDS("epairs\xd8\x46\x48\7\0\0\0\x9\0\0\0")},
+        {{.pair_ranks = ranks, .pair_count = 2, .ids_below = UINT64_MAX},
+         IDS("epairs\xd8\x46\x50\0\0\0\0\2\0\0\0\1\0\0\0\xff\xff\xff\xff")},
+        {{.pair_ranks = ranks, .pair_count = 2, .rank_base = 1, .ids_below = UINT64_MAX},
+         IDS("epairs\x84\1\3\2\x1b\0\0\0\1\0\0\0\0")},
+#undef IDS
+    };
+    const size_t count = sizeof cases / sizeof *cases;
+    for (size_t i = 0; i < count; i++) {
+        struct wire_buf buf = {0};
+        wire_write_result(&buf, WIRE_CBOR, view, &query, &cases[i].result);
+        ck_assert_uint_gt(buf.length, cases[i].length);
+        ck_assert_mem_eq(buf.bytes + buf.length - cases[i].length, cases[i].ids, cases[i].length);
+        wire_buf_fini(&buf);
+    }
+}
+END_TEST
+
 START_TEST(a_failing_heap_marks_the_buffer_and_harms_nothing)
 {
     enum { PAIRS = 2000 };
@@ -422,6 +457,7 @@ int main(void)
     tcase_add_test(tc, boxes_are_bare_or_with_what_was_wanted_by_name_or_id);
     tcase_add_test(tc, hits_have_a_fraction_where_there_is_a_whole);
     tcase_add_test(tc, all_pairs_come_as_lists_counts_and_lines);
+    tcase_add_test(tc, pairs_by_id_are_a_typed_array_if_32_bits_hold_them);
     tcase_add_test(tc, in_the_plane_answers_have_vectors_of_two_numbers);
     tcase_add_test(tc, a_failing_heap_marks_the_buffer_and_harms_nothing);
     tcase_add_test(tc, ten_thousand_pairs_are_written_alike_each_time);
