@@ -238,6 +238,11 @@ def a_tick_reads_broken_answers_of_a_transport_of_the_program_without_falling_ov
 
 
 @test
+def hits_in_columns_are_read_however_many_rays_there_are():
+    assert CLIENT("ColumnsOfAllSizes")["hits"] == 6 * sum(range(99))
+
+
+@test
 def queries_without_an_answer_are_asked_again_of_the_same_state_by_a_builder_too():
     problem = '{"problem":{"type":"/problems/unavailable","status":503,"detail":"x"}}'
     first = COMMITTED.replace('"time":1', '"time":100').replace(']}]}', ']},' + problem + "]}")

@@ -108,6 +108,50 @@ static partial class Checks
         };
     }
 
+    /// <summary>
+    /// Columns of so many rays that their heads are of each size. Ray i hits the box 7i + 1, and the last one nothing. If the
+    /// last numbers of a column are missing, they are 0, and nothing else is read in their place. Ids may be floats.
+    /// </summary>
+    public static object ColumnsOfAllSizes(ObbdClient client, ObbdMap arguments)
+    {
+        var transport = new AtOnce();
+        ObbdTick tick = new ObbdClient(null, new ObbdOptions { Transport = transport, Retries = 0 }).Scene("yard").NewTick();
+        int hits = 0;
+        for (int n = 2; n < 100; n++)
+            for (int how = 0; how < 3; how++)
+            {
+                var boxes = new uint[n];
+                var distances = new double[n];
+                var points = new double[how == 1 ? 3 * n - 4 : 3 * n];
+                for (int i = 0; i < n; i++)
+                {
+                    boxes[i] = i < n - 1 ? 7 * (uint)i + 1 : 0;
+                    distances[i] = i + 0.5;
+                    if (3 * i < points.Length)
+                        points[3 * i] = -i;
+                }
+                var columns = new ObbdMap { { "boxes", boxes }, { "distances", distances }, { "points", points } };
+                if (how == 2)
+                    columns["boxes"] = Array.ConvertAll(boxes, id => (float)id);
+                var result = new ObbdMap { { "columns", columns } };
+                transport.Answer = Written(new ObbdMap { { "revision", 6 }, { "results", new object[] { result, result } } });
+                tick.AllPairs();
+                tick.Send();
+                Same(tick.Problem, null);
+                for (int query = 0; query < 2; query++)
+                    for (int i = 0; i <= n; i++)
+                    {
+                        bool found = tick.Hit(query, i, out ObbdHit hit);
+                        Same(found, i < n - 1, n + " rays, of " + i);
+                        if (!found)
+                            continue;
+                        Same(hit.Id == 7 * i + 1 && hit.Distance == i + 0.5 && hit.Point.X == -i && hit.Point.Z == 0, true, n + " rays, of " + i);
+                        hits++;
+                    }
+            }
+        return new ObbdMap { { "hits", hits } };
+    }
+
     static void ReadAll(ObbdTick tick)
     {
         for (int query = -1; query < 6; query++)

@@ -207,11 +207,39 @@ namespace Obbd
         }
 
         /// <summary>
+        /// Is a typed array of this tag next, of less than 256 bytes, as those of the hit of one ray are? Goes behind it then. Else it
+        /// stays.
+        /// </summary>
+        bool ShortColumn(int tag, out int at, out int size)
+        {
+            at = size = 0;
+            if (End - At < 4 || Bytes[At] != (6 << 5 | 24) || Bytes[At + 1] != tag)
+                return false;
+            size = Bytes[At + 2] - (2 << 5);
+            at = At + 3;
+            if (size == 24)
+                size = Bytes[at++];
+            else if (size < 0 || size > 24)
+                return false;
+            if (size > End - at)
+                return false;
+            At = at + size;
+            return true;
+        }
+
+        /// <summary>
         /// Goes behind the value that comes next. Is it a typed array of this tag, with `width` numbers for each of `rows`, which is 0
         /// in front of the first column? Then `at` is where they begin.
         /// </summary>
         internal bool Column(int tag, int width, ref int rows, out int at)
         {
+            if (ShortColumn(tag, out at, out int size))
+            {
+                int row = width * (tag == CborWriter.TagIds ? 4 : 8);
+                if (rows == 0)
+                    rows = size / row;
+                return size == rows * row;
+            }
             if (Major != 6)
             {
                 Skip();

@@ -23,6 +23,7 @@ namespace Obbd
         double time = double.NaN;
         string epoch = "", sentEpoch = "";
         int sentRetries;
+        bool sentRemoves;
         bool stale; // poses by ids of a scene that was lost
 
         internal ObbdTick(ObbdScene scene, int poses, int rays)
@@ -633,6 +634,7 @@ namespace Obbd
             bool tick = !double.IsNaN(time) && moveCount + poseCount + frameCount > 0;
             sentRetries = Retries ?? (tick ? 0 : scene.Sender.Retries);
             string id = Id ?? (changes && sentRetries > 0 ? ObbdScene.NewId() : null);
+            sentRemoves = removeCount > 0;
             sentEpoch = poseCount > 0 ? epoch : scene.Epoch;
             Problem = null;
             answer.Clear();
@@ -738,7 +740,7 @@ namespace Obbd
         {
             try
             {
-                Problem = answer.Read(exchange, scene);
+                Problem = answer.Read(exchange, scene, sentRemoves);
                 return true;
             }
             catch (FormatException error)

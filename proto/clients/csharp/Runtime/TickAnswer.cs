@@ -46,15 +46,17 @@ namespace Obbd
         }
 
         /// <summary>
-        /// Reads the answer of the exchange, and what it tells of ids; says which query was not answered, or null. Throws FormatException.
+        /// Reads the answer of the exchange, and what it tells of ids; says which query was not answered, or null. `removed`: did the
+        /// commit remove boxes? Throws FormatException.
         /// </summary>
-        internal ObbdException Read(Exchange exchange, ObbdScene scene)
+        internal ObbdException Read(Exchange exchange, ObbdScene scene, bool removed)
         {
             request = exchange.Request;
             Take(exchange);
             scene.NoteEpoch(exchange.Call);
             var reader = new CborReader(bytes, begin, end);
-            ForgetRemoved(scene);
+            if (removed)
+                ForgetRemoved(scene);
             int unanswered = -1;
             for (int n = reader.Map(); n > 0; n--)
             {
