@@ -53,27 +53,26 @@ static void free_block(struct obb_scene *scene, struct obb_record_block *block)
     obb_free(block);
 }
 
-/* Makes blocks ready for the records that come, each time twice as many. If they follow each other
- * on the heap, their pages are asked for at once. Returns false if there is no memory. */
+/* Makes blocks ready for the records that come, each time twice as many. The heap gets the pages of
+ * all of them at once, in one block that it then splits: it writes beside each block that it gives,
+ * so later they would come one by one. Returns false if there is no memory. */
 static bool make_ready(struct obb_scene *scene)
 {
-    struct obb_record_block **end = &scene->ready_blocks, *last = NULL;
-    bool in_row = true;
+    struct obb_record_block **end = &scene->ready_blocks;
+    struct obb_record_block *all = obb_malloc(scene->ready_next, sizeof *all);
+    if (all != NULL)
+        obb_fill_pages(all, scene->ready_next * sizeof *all);
+    obb_free(all);
     for (uint32_t i = 0; i < scene->ready_next; i++) {
         struct obb_record_block *block = obb_malloc(1, sizeof *block);
         if (block == NULL)
             break;
-        in_row = in_row &&
-                 (last == NULL || (char *)block == (char *)last + obb_heap_bytes(sizeof *block));
-        last = *end = block;
+        *end = block;
         end = &block->next;
     }
     *end = NULL;
-    if (in_row && last != scene->ready_blocks)
-        obb_fill_pages(scene->ready_blocks,
-                       (size_t)((char *)(last + 1) - (char *)scene->ready_blocks));
     scene->ready_next = scene->ready_next < MOST_READY ? 2 * scene->ready_next : MOST_READY;
-    return last != NULL;
+    return scene->ready_blocks != NULL;
 }
 
 /* Returns the first of the blocks that are ready, or NULL if there is no memory. */
