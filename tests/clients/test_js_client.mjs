@@ -603,7 +603,7 @@ test("spawn finds the daemon by OBBD_BIN, then in its package, then on the PATH"
     cpSync(fileURLToPath(new URL("node_modules/@obbd/client", installed)), own, { recursive: true });
     writeFileSync(
         join(home, "find.mjs"),
-        'import { spawn } from "@obbd/client"; await spawn().catch((error) => console.log(error.message));',
+        'import { spawn } from "@obbd/client"; await spawn(JSON.parse(process.argv[2])).catch((error) => console.log(error.message));',
     );
     const bins = ["named", "own", "path"].map((word) => {
         const bin = join(home, word);
@@ -611,8 +611,8 @@ test("spawn finds the daemon by OBBD_BIN, then in its package, then on the PATH"
         writeFileSync(join(bin, "obbd"), `#!/bin/sh\necho ${word} >&2; exit 1\n`, { mode: 0o755 });
         return bin;
     });
-    const finds = (variable) => {
-        const { stdout, stderr } = spawnSync("node", [join(home, "find.mjs")], {
+    const finds = (variable, options = {}) => {
+        const { stdout, stderr } = spawnSync("node", [join(home, "find.mjs"), JSON.stringify(options)], {
             encoding: "utf8",
             env: { ...process.env, PATH: `${bins[2]}:${process.env.PATH}`, OBBD_BIN: variable },
         });
@@ -622,7 +622,9 @@ test("spawn finds the daemon by OBBD_BIN, then in its package, then on the PATH"
     for (const unset of [undefined, ""]) assert.equal(finds(unset), "path");
     symlinkSync(bins[1], join(own, "bin"));
     for (const unset of [undefined, ""]) assert.equal(finds(unset), "own");
-    assert.equal(finds(join(bins[0], "obbd")), "named");
+    for (const none of [undefined, ""]) assert.equal(finds(join(bins[0], "obbd"), { binary: none }), "named");
+    assert.equal(finds("", { binary: "" }), "own");
+    assert.equal(finds(join(bins[0], "obbd"), { binary: join(bins[2], "obbd") }), "path");
 });
 
 /** The addresses at which the daemon with this socket listens, as the kernel knows them. */

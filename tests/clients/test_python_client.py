@@ -502,15 +502,17 @@ def spawn_finds_the_daemon_in_three_places():
         (home / word / "obbd").write_text(f"#!/bin/sh\necho {word} >&2; exit 1\n", encoding="utf-8")
         (home / word / "obbd").chmod(0o755)
 
-    def finds(binary):
+    def finds(binary, words=""):
         env = {"PATH": f"{home}/path:{os.environ['PATH']}", "PYTHONPATH": str(home), "OBBD_BIN": binary or ""}
         unset = "import os; del os.environ['OBBD_BIN']\n" if binary is None else ""
-        done = program(f"{unset}import obbd\ntry: obbd.spawn()\nexcept RuntimeError as error: print(error)", **env)
+        done = program(f"{unset}import obbd\ntry: obbd.spawn({words})\nexcept RuntimeError as error: print(error)", **env)
         said, told = done.communicate()
         assert re.match("the daemon .*obbd did not start", said), told
         return told.strip()
 
-    assert finds(f"{home}/named/obbd") == "named"
+    assert [finds(f"{home}/named/obbd", none) for none in ("", "None", "''")] == ["named"] * 3
+    assert finds("", "''") == "obbd/bin"
+    assert finds(f"{home}/named/obbd", f"'{home}/path/obbd'") == "path"
     assert [finds(unset) for unset in (None, "")] == ["obbd/bin"] * 2
     shutil.rmtree(home / "obbd/bin")
     assert [finds(unset) for unset in (None, "")] == ["path"] * 2
