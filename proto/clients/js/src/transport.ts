@@ -1,4 +1,4 @@
-// One HTTP request and its answer, without any judgement. Browsers have fetch; node.ts brings a transport over node:http.
+// One HTTP request and its answer, without any judgement. Browsers have fetch; node_transport.ts has one over sockets.
 import { Disconnected } from "./problem.js";
 import { type Ending, linked } from "./stop.js";
 
