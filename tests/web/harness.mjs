@@ -1,11 +1,14 @@
 // What the tests of the page stand on: a daemon, a browser, and sums.
 import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
+import { createRequire } from "node:module";
 import { chromium } from "playwright-core";
 import { TIMEOUT_MS } from "../support/daemon.mjs";
 
 export { startDaemon, TIMEOUT_MS, until } from "../support/daemon.mjs";
 export { run, test } from "../support/sums.mjs";
 
+const AXE = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
 const FLAGS = [
     "--no-sandbox",
     "--disable-quic",
@@ -49,4 +52,15 @@ export async function openPage(browser, url, { expected = [], ...options } = {})
             assert.deepEqual(faults, []);
         },
     };
+}
+
+/**
+ * Lets axe-core look at the page, or at a part of it (a context of axe), and fails if it finds something to complain about.
+ * Returns how many rules held. Their elements are not described: that took longer than to look for them.
+ */
+export async function rulesHeld(page, state = "the page", part = undefined) {
+    if (!(await page.evaluate(() => "axe" in globalThis))) await page.evaluate(AXE);
+    const { violations, passes } = await page.evaluate((part) => globalThis.axe.run(part ?? document, { resultTypes: ["violations"] }), part);
+    assert.deepEqual(violations.map(({ id, nodes }) => `${state}: ${id} ${nodes.map((node) => `${node.html} ${node.failureSummary}`)}`), []);
+    return passes.length;
 }

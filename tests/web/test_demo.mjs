@@ -1,11 +1,8 @@
 #!/usr/bin/env node
 // The first look at the demo that moves, without a click: players run, shots are listed and drawn, colours say who is who.
 import assert from "node:assert/strict";
-import { readFileSync } from "node:fs";
-import { createRequire } from "node:module";
-import { launch, openPage, run, startDaemon, test, until } from "./harness.mjs";
+import { launch, openPage, rulesHeld, run, startDaemon, test, until } from "./harness.mjs";
 
-const AXE = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
 const daemon = await startDaemon(0, ["--demo"]);
 const browser = await launch();
 
@@ -24,9 +21,7 @@ test("shots come without a click, in colours of entities, and nothing is wrong f
     const before = await until("a shot", asked);
     await until("two more", async () => (await asked()) >= before + 2);
     assert.match(await page.locator("#shots-list .name").first().textContent(), /^player-\d at player-\d$/);
-    await page.evaluate(AXE);
-    const { violations } = await page.evaluate(() => window.axe.run());
-    assert.deepEqual(violations.map(({ id }) => id), []);
+    assert.ok((await rulesHeld(page)) > 10);
     await close();
 });
 

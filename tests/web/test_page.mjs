@@ -3,15 +3,12 @@
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import { createRequire } from "node:module";
 import { connect, createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { isDeepStrictEqual } from "node:util";
-import { launch, openPage, startDaemon, test, TIMEOUT_MS, until } from "./harness.mjs";
+import { launch, openPage, rulesHeld, startDaemon, test, TIMEOUT_MS, until } from "./harness.mjs";
 import { arrived, ask, blur, browser, CUBE, daemon, drag, drawn, exchange, field, found, makeScene, pixels, revision, runAll, select, SHOTS, show, SQUARE } from "./words.mjs";
-
-const AXE = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
 
 // ---- Seeing ---------------------------------------------------------------------------------------
 
@@ -647,12 +644,9 @@ test("axe finds nothing to complain about, light and dark, wide and narrow; pict
         ]) {
             const small = width < 760;
             const { page, close } = await show("demo", { colorScheme, viewport: { width, height }, isMobile: small, hasTouch: small, bypassCSP: true });
-            await page.evaluate(AXE);
             const check = async (state) => {
                 await drawn(page);
-                const { violations, passes } = await page.evaluate(() => globalThis.axe.run());
-                rules += passes.length;
-                assert.deepEqual(violations.map(({ id, nodes }) => `${state}: ${id} ${nodes.map((node) => `${node.html} ${node.failureSummary}`)}`), []);
+                rules += await rulesHeld(page, state);
                 const wide = await page.evaluate(() => document.documentElement.scrollWidth);
                 assert.ok(wide <= width, `${state}: ${wide} pixels wide`);
             };
