@@ -18,50 +18,56 @@ struct schema {
 
 /* ---- Faults ---------------------------------------------------------------------------------- */
 
-/* Where in the value we are: a JSON pointer, grown and cut as we go. */
+/* Where in the value we are: keys and indices, as a JSON pointer has them. */
+enum { STEPS = 64 };
 struct place {
-    char text[512];
-    size_t length;
+    struct step {
+        const char *key; /* NULL: an index */
+        size_t index;
+    } steps[STEPS];
+    size_t depth; /* may be more; the steps beyond are not told */
 };
-
-static size_t enter_key(struct place *place, const char *key)
-{
-    const size_t before = place->length;
-    const int more = snprintf(place->text + before, sizeof place->text - before, "/%s", key);
-    place->length =
-        before + (size_t)more < sizeof place->text ? before + (size_t)more : sizeof place->text - 1;
-    return before;
-}
-
-static size_t enter_index(struct place *place, size_t index)
-{
-    char key[24];
-    (void)snprintf(key, sizeof key, "%zu", index);
-    return enter_key(place, key);
-}
-
-static void leave(struct place *place, size_t before)
-{
-    place->length = before;
-    place->text[before] = '\0';
-}
 
 struct check {
     struct schema *schema;
     struct place place;
     bool strict;
+    bool quiet; /* faults are found and not described */
 };
+
+static void enter(struct check *check, const char *key, size_t index)
+{
+    if (check->place.depth < STEPS)
+        check->place.steps[check->place.depth] = (struct step){.key = key, .index = index};
+    check->place.depth++;
+}
+
+static void leave(struct check *check) { check->place.depth--; }
+
+static void write_pointer(const struct place *place, char *out, size_t room)
+{
+    size_t length = 0;
+    out[0] = '\0';
+    for (size_t i = 0; i < place->depth && i < STEPS && length < room; i++) {
+        const struct step *step = &place->steps[i];
+        length += (size_t)(step->key != NULL
+                               ? snprintf(out + length, room - length, "/%s", step->key)
+                               : snprintf(out + length, room - length, "/%zu", step->index));
+    }
+}
 
 __attribute__((format(printf, 2, 3))) static bool fault(struct check *check, const char *format,
                                                         ...)
 {
-    char what[512];
+    if (check->quiet)
+        return false;
+    char where[481], what[512];
     va_list arguments;
     va_start(arguments, format);
     (void)vsnprintf(what, sizeof what, format, arguments);
     va_end(arguments);
-    (void)snprintf(check->schema->fault, sizeof check->schema->fault, "at \"%.480s\": %s",
-                   check->place.text, what);
+    write_pointer(&check->place, where, sizeof where);
+    (void)snprintf(check->schema->fault, sizeof check->schema->fault, "at \"%s\": %s", where, what);
     return false;
 }
 
@@ -74,10 +80,8 @@ static json_t *follow(json_t *root, const char *reference)
         return NULL;
     json_t *at = root;
     for (const char *part = reference + 1; *part == '/' && at != NULL;) {
-        char name[256];
         const size_t length = strcspn(++part, "/");
-        (void)snprintf(name, sizeof name, "%.*s", (int)length, part);
-        at = json_object_get(at, name);
+        at = json_object_getn(at, part, length);
         part += length;
     }
     return at;
@@ -121,6 +125,22 @@ static bool fits_here(struct check *check, json_t *schema, json_t *value)
     return ok;
 }
 
+/* The same for a whole value. The branches of a schema have many faults that count for nothing, so
+ * only the value that does not fit has its faults described, as it is looked at once more. */
+static bool fits_whole(struct check *check, json_t *schema, json_t *value)
+{
+    check->quiet = true;
+    const bool ok = fits_here(check, schema, value);
+    check->quiet = false;
+    return ok || fits_here(check, schema, value);
+}
+
+/* Most words differ in the first letter, which is seen sooner than strcmp is called. */
+static inline bool is(const char *word, const char *other)
+{
+    return word[0] == other[0] && strcmp(word, other) == 0;
+}
+
 static bool is_integer(json_t *value)
 {
     return json_is_integer(value) ||
@@ -129,14 +149,14 @@ static bool is_integer(json_t *value)
 
 static bool has_type(json_t *value, const char *type)
 {
-    return strcmp(type, "object") == 0    ? json_is_object(value)
-           : strcmp(type, "array") == 0   ? json_is_array(value)
-           : strcmp(type, "string") == 0  ? json_is_string(value)
-           : strcmp(type, "number") == 0  ? json_is_number(value)
-           : strcmp(type, "integer") == 0 ? is_integer(value)
-           : strcmp(type, "boolean") == 0 ? json_is_boolean(value)
-           : strcmp(type, "null") == 0    ? json_is_null(value)
-                                          : false;
+    return is(type, "object")    ? json_is_object(value)
+           : is(type, "array")   ? json_is_array(value)
+           : is(type, "string")  ? json_is_string(value)
+           : is(type, "number")  ? json_is_number(value)
+           : is(type, "integer") ? is_integer(value)
+           : is(type, "boolean") ? json_is_boolean(value)
+           : is(type, "null")    ? json_is_null(value)
+                                 : false;
 }
 
 static bool equal(json_t *a, json_t *b)
@@ -170,28 +190,24 @@ static bool fits_scalar_keyword(struct check *check, const char *keyword, json_t
 {
     const double number = json_is_number(value) ? json_number_value(value) : 0.0;
     const double bound = json_is_number(limit) ? json_number_value(limit) : 0.0;
-    if (strcmp(keyword, "minimum") == 0 && json_is_number(value) && number < bound)
+    if (is(keyword, "minimum") && json_is_number(value) && number < bound)
         return fault(check, "%.17g is below %g", number, bound);
-    if (strcmp(keyword, "exclusiveMinimum") == 0 && json_is_number(value) && number <= bound)
+    if (is(keyword, "exclusiveMinimum") && json_is_number(value) && number <= bound)
         return fault(check, "%.17g is not above %g", number, bound);
-    if (strcmp(keyword, "maximum") == 0 && json_is_number(value) && number > bound)
+    if (is(keyword, "maximum") && json_is_number(value) && number > bound)
         return fault(check, "%.17g is above %g", number, bound);
-    if (strcmp(keyword, "minLength") == 0 && json_is_string(value) &&
-        (double)code_points(value) < bound)
+    if (is(keyword, "minLength") && json_is_string(value) && (double)code_points(value) < bound)
         return fault(check, "the string is too short");
-    if (strcmp(keyword, "maxLength") == 0 && json_is_string(value) &&
-        (double)code_points(value) > bound)
+    if (is(keyword, "maxLength") && json_is_string(value) && (double)code_points(value) > bound)
         return fault(check, "the string is too long");
-    if (strcmp(keyword, "pattern") == 0 && json_is_string(value) &&
+    if (is(keyword, "pattern") && json_is_string(value) &&
         !matches_pattern(json_string_value(limit), json_string_value(value)))
         return fault(check, "\"%s\" is not of the pattern", json_string_value(value));
-    if (strcmp(keyword, "minItems") == 0 && json_is_array(value) &&
-        (double)json_array_size(value) < bound)
+    if (is(keyword, "minItems") && json_is_array(value) && (double)json_array_size(value) < bound)
         return fault(check, "%zu items are too few", json_array_size(value));
-    if (strcmp(keyword, "maxItems") == 0 && json_is_array(value) &&
-        (double)json_array_size(value) > bound)
+    if (is(keyword, "maxItems") && json_is_array(value) && (double)json_array_size(value) > bound)
         return fault(check, "%zu items are too many", json_array_size(value));
-    if (strcmp(keyword, "minProperties") == 0 && json_is_object(value) &&
+    if (is(keyword, "minProperties") && json_is_object(value) &&
         (double)json_object_size(value) < bound)
         return fault(check, "%zu members are too few", json_object_size(value));
     return true;
@@ -204,6 +220,8 @@ static bool fits_type(struct check *check, json_t *types, json_t *value)
     if (json_is_string(types) && has_type(value, json_string_value(types)))
         return true;
     json_array_foreach(types, i, type) if (has_type(value, json_string_value(type))) return true;
+    if (check->quiet)
+        return false;
     char *text = json_dumps(value, JSON_ENCODE_ANY | JSON_COMPACT);
     (void)fault(check, "%.60s is not of type %s", text,
                 json_is_string(types) ? json_string_value(types) : "any listed");
@@ -216,6 +234,8 @@ static bool fits_enum(struct check *check, json_t *values, json_t *value)
     size_t i;
     json_t *allowed;
     json_array_foreach(values, i, allowed) if (equal(allowed, value)) return true;
+    if (check->quiet)
+        return false;
     char *text = json_dumps(value, JSON_ENCODE_ANY | JSON_COMPACT);
     (void)fault(check, "%.60s is not among the values allowed", text);
     free(text);
@@ -245,9 +265,9 @@ static bool fits_dependent(struct check *check, json_t *dependent, json_t *value
 
 static bool fits_member(struct check *check, json_t *schema, const char *key, json_t *member)
 {
-    const size_t before = enter_key(&check->place, key);
+    enter(check, key, 0);
     const bool ok = fits_here(check, schema, member);
-    leave(&check->place, before);
+    leave(check);
     return ok;
 }
 
@@ -309,9 +329,9 @@ static bool fits_items(struct check *check, json_t *schema, json_t *value)
 {
     const size_t count = json_array_size(value);
     for (size_t i = 0; i < count; i += i < 1000 ? 1 : 97) {
-        const size_t before = enter_index(&check->place, i);
+        enter(check, NULL, i);
         const bool ok = fits_here(check, schema, json_array_get(value, i));
-        leave(&check->place, before);
+        leave(check);
         if (!ok)
             return false;
     }
@@ -325,7 +345,8 @@ static size_t count_fitting(struct check *check, json_t *schemas, json_t *value,
 {
     size_t count = 0, i;
     json_t *schema;
-    char deepest[sizeof check->schema->fault] = "";
+    char deepest[sizeof check->schema->fault];
+    deepest[0] = '\0';
     size_t depth = 0;
     json_array_foreach(schemas, i, schema)
     {
@@ -333,7 +354,7 @@ static size_t count_fitting(struct check *check, json_t *schemas, json_t *value,
         if (fits(check, schema, value, &branch)) {
             count++;
             name_members(evaluated, &branch);
-        } else {
+        } else if (!check->quiet) {
             const size_t length = strcspn(check->schema->fault, ":");
             if (length > depth || deepest[0] == '\0') {
                 memcpy(deepest, check->schema->fault, sizeof deepest);
@@ -342,7 +363,7 @@ static size_t count_fitting(struct check *check, json_t *schemas, json_t *value,
         }
         json_decref(branch.names);
     }
-    if (count == 0)
+    if (count == 0 && !check->quiet)
         memcpy(check->schema->fault, deepest, sizeof deepest);
     return count;
 }
@@ -381,41 +402,41 @@ static bool fits_discriminator(struct check *check, json_t *discriminator, json_
 static bool fits_applicator(struct check *check, const char *keyword, json_t *with, json_t *value,
                             struct evaluated *evaluated)
 {
-    if (strcmp(keyword, "$ref") == 0)
+    if (is(keyword, "$ref"))
         return fits(check, follow(check->schema->root, json_string_value(with)), value, evaluated);
-    if (strcmp(keyword, "allOf") == 0) {
+    if (is(keyword, "allOf")) {
         size_t i;
         json_t *schema;
         json_array_foreach(with, i,
                            schema) if (!fits(check, schema, value, evaluated)) return false;
         return true;
     }
-    if (strcmp(keyword, "anyOf") == 0)
+    if (is(keyword, "anyOf"))
         return count_fitting(check, with, value, evaluated) > 0;
-    if (strcmp(keyword, "oneOf") == 0) {
+    if (is(keyword, "oneOf")) {
         const size_t count = count_fitting(check, with, value, evaluated);
         return count > 1 ? fault(check, "fits %zu schemas of which just one may fit", count)
                          : count == 1;
     }
-    if (strcmp(keyword, "discriminator") == 0)
+    if (is(keyword, "discriminator"))
         return fits_discriminator(check, with, value);
-    if (strcmp(keyword, "not") == 0)
+    if (is(keyword, "not"))
         return fits_not(check, with, value);
-    if (strcmp(keyword, "items") == 0)
+    if (is(keyword, "items"))
         return fits_items(check, with, value);
-    if (strcmp(keyword, "properties") == 0)
+    if (is(keyword, "properties"))
         return fits_properties(check, with, value, evaluated);
-    if (strcmp(keyword, "propertyNames") == 0)
+    if (is(keyword, "propertyNames"))
         return fits_property_names(check, with, value);
-    if (strcmp(keyword, "required") == 0)
+    if (is(keyword, "required"))
         return fits_required(check, with, value);
-    if (strcmp(keyword, "dependentRequired") == 0)
+    if (is(keyword, "dependentRequired"))
         return fits_dependent(check, with, value);
-    if (strcmp(keyword, "type") == 0)
+    if (is(keyword, "type"))
         return fits_type(check, with, value);
-    if (strcmp(keyword, "enum") == 0)
+    if (is(keyword, "enum"))
         return fits_enum(check, with, value);
-    if (strcmp(keyword, "const") == 0)
+    if (is(keyword, "const"))
         return equal(with, value) ? true : fault(check, "is not the one value allowed");
     return fits_scalar_keyword(check, keyword, with, value);
 }
@@ -670,7 +691,7 @@ static json_t *parameter_value(struct schema *schema, json_t *wanted, const char
     const char *reference = json_string_value(json_object_get(wanted, "$ref"));
     json_t *target = reference != NULL ? follow(schema->root, reference) : wanted;
     const char *type = json_string_value(json_object_get(target, "type"));
-    if (type != NULL && strcmp(type, "array") == 0) {
+    if (type != NULL && is(type, "array")) {
         json_t *array = json_array();
         for (const char *at = text;; at++) {
             const size_t length = strcspn(at, ",");
@@ -682,11 +703,11 @@ static json_t *parameter_value(struct schema *schema, json_t *wanted, const char
     }
     char *end;
     const double number = strtod(text, &end);
-    if (type != NULL && (strcmp(type, "integer") == 0 || strcmp(type, "number") == 0) &&
-        *text != '\0' && *end == '\0')
+    if (type != NULL && (is(type, "integer") || is(type, "number")) && *text != '\0' &&
+        *end == '\0')
         return json_real(number);
     const bool yes = strcmp(text, "true") == 0;
-    if (type != NULL && strcmp(type, "boolean") == 0 && (yes || strcmp(text, "false") == 0))
+    if (type != NULL && is(type, "boolean") && (yes || strcmp(text, "false") == 0))
         return json_boolean(yes);
     return json_string(text);
 }
@@ -719,7 +740,7 @@ static bool check_parameters(struct check *check, json_t *path, json_t *operatio
             continue;
         json_t *wanted = json_object_get(parameter, "schema");
         json_t *given = parameter_value(check->schema, wanted, value != NULL ? value : "");
-        const bool ok = fits_here(check, wanted, given);
+        const bool ok = fits_whole(check, wanted, given);
         json_decref(given);
         if (!ok)
             return false;
@@ -736,7 +757,7 @@ static bool check_json(struct check *check, json_t *wanted, const char *text, si
         json_loadb(text, length, JSON_DECODE_ANY | JSON_REJECT_DUPLICATES | JSON_ALLOW_NUL, &error);
     if (value == NULL)
         return fault(check, "not JSON: %s", error.text);
-    const bool ok = fits_here(check, wanted, value);
+    const bool ok = fits_whole(check, wanted, value);
     json_decref(value);
     return ok;
 }
@@ -750,9 +771,9 @@ static bool check_lines(struct check *check, json_t *wanted, const char *text, s
             return fault(check, "the last line has no end");
         end = end == NULL ? text + length : end;
         const size_t size = (size_t)(end - (text + at));
-        const size_t before = enter_index(&check->place, line);
+        enter(check, NULL, line);
         const bool ok = check_json(check, wanted, text + at, size);
-        leave(&check->place, before);
+        leave(check);
         if (!ok)
             return false;
         at += size + 1;
@@ -807,7 +828,7 @@ static bool check_body(struct check *check, json_t *holder, const char *type, co
         json_t *value = cbor_read(text, length);
         if (value == NULL)
             return fault(check, "not one well-formed item of CBOR");
-        const bool ok = fits_here(check, wanted, value);
+        const bool ok = fits_whole(check, wanted, value);
         json_decref(value);
         return ok;
     }
@@ -908,7 +929,7 @@ const char *schema_check_value(struct schema *schema, const char *name, json_t *
     json_t *wanted = json_object_get(follow(schema->root, "#/components/schemas"), name);
     if (wanted == NULL)
         (void)fault(&check, "there is no schema %s", name);
-    else if (fits_here(&check, wanted, value))
+    else if (fits_whole(&check, wanted, value))
         return NULL;
     return schema->fault;
 }
@@ -940,7 +961,7 @@ static void lint_examples(struct schema *schema, json_t *holder, bool strict)
                 ok = check_events(&check, json_object_get(media, "x-events"),
                                   json_string_value(value), json_string_length(value));
             } else {
-                ok = fits_here(&check, json_object_get(media, "schema"), value);
+                ok = fits_whole(&check, json_object_get(media, "schema"), value);
             }
             if (!ok) {
                 (void)fprintf(stderr, "schema: example %s: %s\n", name, schema->fault);
