@@ -119,12 +119,21 @@ void follower_await(struct follower *f)
         ck_assert_msg(read_some(f, FOLLOWER_PATIENT), "no answer came: %s", f->text);
 }
 
+/* Returns the end of the message that begins at `taken`, or NULL if it has not come. Looks at each
+ * byte once, however many reads the message takes. */
+static char *end_of_message(struct follower *f)
+{
+    if (f->part == HEAD || f->length == f->taken)
+        return NULL;
+    char *end = strstr(f->text + f->searched, "\n\n");
+    f->searched = end != NULL ? (size_t)(end + 2 - f->text) : f->length - 1;
+    return end;
+}
+
 bool follower_next(struct follower *f, int ms, struct follower_message *out)
 {
     for (;;) {
-        char *end;
-        while (f->part != HEAD && f->length > f->taken &&
-               (end = strstr(f->text + f->taken, "\n\n")) != NULL) {
+        for (char *end; (end = end_of_message(f)) != NULL;) {
             char *lines = f->text + f->taken;
             *end = '\0';
             f->taken = (size_t)(end + 2 - f->text);
@@ -135,6 +144,7 @@ bool follower_next(struct follower *f, int ms, struct follower_message *out)
             return false;
         if (f->taken > 0) {
             f->length -= f->taken;
+            f->searched -= f->taken;
             memmove(f->text, f->text + f->taken, f->length + 1);
             f->taken = 0;
         }

@@ -10,6 +10,7 @@ struct follower {
     int fd;
     char *text; /* the head, later the stream without chunk heads; returned up to `taken` */
     size_t length, capacity, taken;
+    size_t searched; /* no message ends before it, or at `taken` */
     enum follower_part { HEAD, SIZE, CHUNK, CHUNK_END, LAST, DONE } part; /* expected next */
     size_t left;                                                          /* bytes of the chunk */
     bool ended; /* in order, with the last chunk */
