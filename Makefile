@@ -140,7 +140,18 @@ clean: ## remove build/
 # malloc and its kin are wrapped, so that a test can make the n-th allocation fail
 # (tests/support/fault.h).
 WRAP := -Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc,--wrap=aligned_alloc,--wrap=obb_cancel_poll,--undefined=__wrap_malloc
-TEST_BINS := $(patsubst %.c,$(B)/%,$(TEST_SRC) $(FUZZ_SRC)) $(TEST_CLIENTS) $(TEST_WEB)
+# The programs of e2e see the daemon from outside. With config=tsan they are those of the release
+# build: the threads to watch are the daemon's, and looking at its answers took most of the time.
+E2E_B := $(if $(filter tsan,$(config)),build,$(B))
+E2E_BINS := $(patsubst %.c,$(E2E_B)/%,$(filter tests/e2e/%,$(TEST_SRC)))
+TEST_BINS := $(patsubst %.c,$(B)/%,$(filter-out tests/e2e/%,$(TEST_SRC)) $(FUZZ_SRC)) $(E2E_BINS) \
+ $(TEST_CLIENTS) $(TEST_WEB)
+ifneq ($(E2E_B),$(B))
+.PHONY: e2e-programs
+$(E2E_BINS): e2e-programs $(B)/obbd ;
+e2e-programs:
+	@$(MAKE) --no-print-directory config=release $(filter $(E2E_BINS),$(PICKED))
+endif
 $(B)/tests/core/%: $(B)/tests/core/%.o $(B)/libsupport.a $(B)/libobb.a
 	@echo "ld $@"
 	@$(CC) $(BUILD_LDFLAGS) $(WRAP) -o $@ $^ $(call pkg_libs,$(TEST_LIBS)) -lm -pthread
@@ -165,7 +176,7 @@ EFFORT ?= 1
 TIMEOUT_FACTOR ?= $(if $(filter asan tsan,$(config)),10,2)
 ##: TEST_JOBS=2     test: run two programs at a time, but those of clients and web alone; by default JOBS
 TEST_JOBS ?= $(JOBS)
-PICKED = $(foreach bin,$(TEST_BINS),$(if $(findstring $(T),$(bin:$(B)/tests/%=%)),$(bin),$(if $(T),,$(bin))))
+PICKED = $(foreach bin,$(TEST_BINS),$(if $(findstring $(T),$(lastword $(subst tests/, ,$(bin)))),$(bin),$(if $(T),,$(bin))))
 PICKED_WEB = $(filter $(TEST_WEB),$(PICKED))
 PICKED_CLIENTS = $(filter $(TEST_CLIENTS),$(PICKED))
 # A goal of its own: a secondary file that is missing is not made for a test newer than the daemon.

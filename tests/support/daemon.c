@@ -230,6 +230,25 @@ double daemon_memory_mib(const struct test_daemon *daemon, const char *what)
     return kib / 1024;
 }
 
+bool daemon_loads(const struct test_daemon *daemon, const char *word)
+{
+    char line[1024];
+    bool loads = false;
+    FILE *file = fopen(test_text("/proc/%d/maps", (int)daemon->process), "r");
+    while (file != NULL && fgets(line, sizeof line, file) != NULL) {
+        const char *name = strrchr(line, '/');
+        loads = loads || (name != NULL && strstr(name, word) != NULL);
+    }
+    if (file != NULL)
+        (void)fclose(file);
+    return loads;
+}
+
+bool daemon_memory_tells(const struct test_daemon *daemon)
+{
+    return !daemon_loads(daemon, "libasan") && !daemon_loads(daemon, "libtsan");
+}
+
 int daemon_dial(const struct test_daemon *daemon)
 {
     const int fd = socket(AF_INET, SOCK_STREAM, 0);
