@@ -1,7 +1,6 @@
 # The image, with docker or podman.
 
 IMAGE ?= obbd
-E2E_BINS := $(filter $(B)/tests/e2e/%,$(TEST_BINS))
 DOCKER_PACKAGES := $(if $(shell docker info >/dev/null 2>&1 && echo yes),,podman runc mmdebstrap netavark iptables) curl
 .PHONY: docker docker-run docker-test docker-deps
 ##@ Ship
