@@ -9,7 +9,8 @@ const LITTLE = new Uint8Array(new Uint16Array([1]).buffer)[0] === 1;
 const text = new TextEncoder();
 const utf8 = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
 const DEPTH = 64; // levels, as in the daemon
-const BLOCK = 1 << 16; // bytes of memory that values share
+const FIRST = 1024; // bytes of memory that a value begins with
+const BLOCK = 1 << 16; // and of each block that follows
 
 function tagOf(value: unknown): number {
     if (!ArrayBuffer.isView(value)) return 0; // most values, by one test in place of four
@@ -29,19 +30,15 @@ export function needsCbor(value: unknown): boolean {
     return Object.values(value).some(needsCbor);
 }
 
-/** Memory for values to come, of which each takes what it needs. */
-let spare = new Uint8Array(0);
-
 /** Writes into blocks; large typed arrays stand between blocks, without a copy. */
 class Writer {
     readonly parts: Uint8Array[] = [];
-    private block = spare;
-    private view = new DataView(spare.buffer, spare.byteOffset, spare.byteLength);
+    private view: DataView;
     private begin = 0;
     private at = 0;
 
-    constructor() {
-        spare = spare.subarray(0, 0); // a getter of the value may encode another one
+    constructor(private block: Uint8Array) {
+        this.view = new DataView(block.buffer, block.byteOffset, block.byteLength);
     }
 
     private room(bytes: number): void {
@@ -52,9 +49,9 @@ class Writer {
         this.begin = this.at = 0;
     }
 
-    end(): void {
-        this.flush();
-        spare = this.block.subarray(this.at);
+    /** What nothing was written into. */
+    rest(): Uint8Array {
+        return this.block.subarray(this.at);
     }
 
     flush(): void {
@@ -203,9 +200,22 @@ function swapped(array: Typed, size: number): Uint8Array {
 /** The value as CBOR, in parts to be sent one after the other. A typed array of more than 512 bytes is a part of its own,
  * which lies where the array lies: do not change the array before the parts are sent. */
 export function encode(value: unknown): Uint8Array[] {
-    const writer = new Writer();
+    const writer = new Writer(new Uint8Array(FIRST));
     writer.value(value);
-    writer.end();
+    writer.flush();
+    return writer.parts;
+}
+
+/** Memory for values that are sent, of which each takes what it needs. */
+let spare: Uint8Array = new Uint8Array(0);
+
+/** The same in memory that values share: for parts that no program gets, which could transfer them. */
+export function encodeToSend(value: unknown): Uint8Array[] {
+    const writer = new Writer(spare);
+    spare = spare.subarray(0, 0); // a getter of the value may encode another one
+    writer.value(value);
+    writer.flush();
+    spare = writer.rest();
     return writer.parts;
 }
 

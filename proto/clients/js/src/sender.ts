@@ -1,5 +1,5 @@
 // Sends requests by the rules that all clients of obbd share: what may be sent again, how long to wait, in which media type.
-import { decode, encode, needsCbor } from "./cbor.js";
+import { decode, encodeToSend, needsCbor } from "./cbor.js";
 import { curl, plain } from "./curl.js";
 import { Disconnected, Problem, type ProblemBody, Unknown } from "./problem.js";
 import { linked, sleep, Stop } from "./stop.js";
@@ -177,7 +177,7 @@ export class Sender {
         else if (typeof body === "string") parts = [text.encode(body)];
         else if (body !== undefined) {
             headers["Content-Type"] = cbor ? CBOR : JSON_TYPE;
-            parts = cbor ? encode(body) : [text.encode(JSON.stringify(body, request.media && plain))];
+            parts = cbor ? encodeToSend(body) : [text.encode(JSON.stringify(body, request.media && plain))];
         }
         Object.assign(headers, request.headers);
         if (DEBUG) console.error(curl(this.transport, { method, path, headers }, body));
