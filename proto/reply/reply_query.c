@@ -388,8 +388,8 @@ static void put_pair(struct wire_out *out, const struct obb_view *view, const ob
  * the memory serve the loads in parallel. */
 enum { AHEAD = 32 };
 
-/* Returns a number that no id of the listed pairs is above. If it needs more than 32 bits, it is the
- * largest of them, or 0 if there are none. */
+/* Returns a number that no id of the listed pairs is above. If it needs more than 32 bits, it is
+ * the largest of them, or 0 if there are none. */
 static uint64_t largest_id(const obb_result *result)
 {
     if (result->ids_below <= UINT32_MAX)

@@ -37,12 +37,12 @@ int daemon_run(const char *const *arguments, char *out, size_t out_size, char *e
  * far). */
 double daemon_memory_mib(const struct test_daemon *daemon, const char *what);
 
-/* Returns whether the daemon has loaded a library whose name contains the word. False if that cannot
- * be read, as of a daemon in a container. */
+/* Returns whether the daemon has loaded a library whose name contains the word. False if that
+ * cannot be read, as of a daemon in a container. */
 bool daemon_loads(const struct test_daemon *daemon, const char *word);
 
-/* Returns whether these lines tell what the daemon uses: with a sanitizer what is freed is kept for a
- * while, or has a shadow that is resident, too. */
+/* Returns whether these lines tell what the daemon uses. With a sanitizer they do not: what is
+ * freed is kept for a while, or has a shadow that is resident, too. */
 bool daemon_memory_tells(const struct test_daemon *daemon);
 
 /* daemon_dial opens a connection for raw bytes; -1: the daemon accepts no more. dial_send sends all

@@ -270,8 +270,8 @@ START_TEST(short_jobs_overtake_long_ones)
 }
 END_TEST
 
-/* If nothing waits, a worker stays with its job, and if it is the only one, from phase to phase: the
- * loop does not run. */
+/* If nothing waits, a worker stays with its job. If it is the only one, it does so from phase to
+ * phase: the loop does not run. */
 START_TEST(a_worker_gives_way_only_to_somebody)
 {
     static const size_t widths[] = {1, 3, 2};
