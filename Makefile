@@ -140,17 +140,20 @@ clean: ## remove build/
 # malloc and its kin are wrapped, so that a test can make the n-th allocation fail
 # (tests/support/fault.h).
 WRAP := -Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc,--wrap=aligned_alloc,--wrap=obb_cancel_poll,--undefined=__wrap_malloc
-# The programs of e2e see the daemon from outside. With config=tsan they are those of the release
-# build: the threads to watch are the daemon's, and looking at its answers took most of the time.
-E2E_B := $(if $(filter tsan,$(config)),build,$(B))
-E2E_BINS := $(patsubst %.c,$(E2E_B)/%,$(filter tests/e2e/%,$(TEST_SRC)))
+# The programs of e2e see the daemon from outside. With config=tsan those that start no thread
+# themselves are of the release build: the threads to watch are the daemon's, and looking at its
+# answers took most of the time.
+E2E_SRC := $(filter tests/e2e/%,$(TEST_SRC))
+E2E_RELEASE := $(if $(filter tsan,$(config)),$(patsubst %.c,build/%,$(filter-out \
+ $(shell grep -lE 'pthread_create|support/writers.h' $(E2E_SRC)),$(E2E_SRC))))
+E2E_BINS := $(E2E_RELEASE) $(filter-out $(E2E_RELEASE:build/%=$(B)/%),$(E2E_SRC:%.c=$(B)/%))
 TEST_BINS := $(patsubst %.c,$(B)/%,$(filter-out tests/e2e/%,$(TEST_SRC)) $(FUZZ_SRC)) $(E2E_BINS) \
  $(TEST_CLIENTS) $(TEST_WEB)
-ifneq ($(E2E_B),$(B))
+ifneq ($(E2E_RELEASE),)
 .PHONY: e2e-programs
-$(E2E_BINS): e2e-programs $(B)/obbd ;
+$(E2E_RELEASE): e2e-programs $(B)/obbd ;
 e2e-programs:
-	@$(MAKE) --no-print-directory config=release $(filter $(E2E_BINS),$(PICKED))
+	@$(MAKE) --no-print-directory config=release $(filter $(E2E_RELEASE),$(PICKED))
 endif
 $(B)/tests/core/%: $(B)/tests/core/%.o $(B)/libsupport.a $(B)/libobb.a
 	@echo "ld $@"
