@@ -13,7 +13,7 @@ HAVE_NODE := $(shell command -v node && command -v npm)
 NPM_CI := npm ci --ignore-scripts --no-progress --loglevel=error \
  --fetch-retries=2 --fetch-retry-maxtimeout=5000 --fetch-retry-mintimeout=1000
 PAGE_PACKAGES := $(if $(HAVE_NODE),,nodejs npm)
-WEB_PACKAGES := chromium fonts-liberation $(PAGE_PACKAGES)
+WEB_PACKAGES := chromium-headless-shell fonts-liberation $(PAGE_PACKAGES)
 .PHONY: page page-deps web-deps
 
 ##@ Build and run

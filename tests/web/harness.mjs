@@ -22,7 +22,7 @@ const FLAGS = [
 ];
 
 export function launch(more = []) {
-    return chromium.launch({ executablePath: process.env.CHROMIUM ?? "/usr/bin/chromium", args: [...FLAGS, ...more] });
+    return chromium.launch({ executablePath: process.env.CHROMIUM ?? "/usr/bin/chromium-headless-shell", args: [...FLAGS, ...more] });
 }
 
 /** What the browser says of its own way to draw, not of the page: it copies the view into the rest of the page. */
