@@ -6,7 +6,8 @@
 # nothing, or if none ran.
 # The programs start in the order of the file TEST_SECONDS, where each run leaves how long they
 # took: first those that are not in it, then the longest first. So the last ones to end are short.
-# With ONLY_THREADS set, the programs that start no thread are left out (tests/threads.sh).
+# With ONLY_THREADS set, the programs that start no thread are left out (tests/threads.sh), and of
+# the others the cases that say so of themselves (test_starts_no_thread).
 set -u
 
 # run_one FOLDER PROGRAM - runs one program; its sums become a line of FOLDER/sums
@@ -76,6 +77,7 @@ for program in "$@"; do
     case ${program#*tests/} in *"$word"*) printf '%s\n' "$program" ;; esac
 done >"$folder/picked"
 if [ -n "${ONLY_THREADS:-}" ]; then
+    export CK_EXCLUDE_TAGS=one_thread
     mv "$folder/picked" "$folder/all"
     xargs -r "$(dirname "$0")/threads.sh" <"$folder/all" >"$folder/picked"
     all=$(wc -l <"$folder/all") kept=$(wc -l <"$folder/picked")

@@ -2,6 +2,7 @@
 
 #include <stdio.h>
 #include <string.h>
+#include <sys/single_threaded.h>
 #include <time.h>
 
 int test_main(Suite *suite)
@@ -13,6 +14,21 @@ int test_main(Suite *suite)
     if (run == 0)
         (void)fprintf(stderr, "no test ran\n");
     return run > 0 && failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+}
+
+/* Each test is a process of its own, in which the C library remembers that a thread was started.
+ * The thread sanitizer has one itself. */
+static void saw_no_thread(void)
+{
+#ifndef __SANITIZE_THREAD__
+    ck_assert_msg(__libc_single_threaded, "the test has started a thread");
+#endif
+}
+
+void test_starts_no_thread(TCase *tc)
+{
+    tcase_set_tags(tc, "one_thread");
+    tcase_add_checked_fixture(tc, NULL, saw_no_thread);
 }
 
 static double number_from_environment(const char *name, double otherwise)

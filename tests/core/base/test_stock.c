@@ -306,13 +306,18 @@ int main(void)
     TCase *tc = tcase_create("stock");
     tcase_add_checked_fixture(tc, NULL, no_stock);
     tcase_set_timeout(tc, test_patience(60));
+    test_starts_no_thread(tc);
     tcase_add_test(tc, in_the_beginning_nothing_is_kept);
     tcase_add_loop_test(tc, blocks_are_kept_taken_and_freed_as_in_a_list, 0, 3);
     tcase_add_test(tc, nothing_is_kept_while_memory_is_short);
     tcase_add_test(tc, a_freed_block_is_the_next_one_of_its_size);
     tcase_add_test(tc, blocks_of_lines_begin_at_a_line_in_stock_too);
     tcase_add_test(tc, a_block_that_grows_moves_into_stock_with_what_it_holds);
-    tcase_add_test(tc, no_two_threads_get_one_block);
     suite_add_tcase(suite, tc);
+    TCase *threads = tcase_create("threads");
+    tcase_add_checked_fixture(threads, NULL, no_stock);
+    tcase_set_timeout(threads, test_patience(60));
+    tcase_add_test(threads, no_two_threads_get_one_block);
+    suite_add_tcase(suite, threads);
     return test_main(suite);
 }

@@ -1686,17 +1686,21 @@ int main(void)
     Suite *suite = suite_create("query");
     TCase *tc = tcase_create("query");
     tcase_set_timeout(tc, test_patience(60));
+    test_starts_no_thread(tc);
     tcase_add_loop_test(tc, changes_of_a_query_are_those_of_a_commit, 0, 2 * WAYS);
     tcase_add_loop_test(tc, every_kind_agrees_with_brute_force, 0, 2 * OBB_QUERY_KINDS);
     tcase_add_test(tc, pages_put_together_are_the_whole);
-    tcase_add_test(tc, chunks_in_any_order_and_on_any_thread_give_the_same_result);
     tcase_add_test(tc, a_failing_heap_refuses_the_query_and_leaks_nothing);
-    tcase_add_test(tc, a_view_shows_its_state_whatever_is_committed_meanwhile);
-    tcase_add_test(tc, a_cancelled_query_ends_soon);
     tcase_add_test(tc, more_pairs_than_a_join_holds_are_counted_all_the_same);
     tcase_add_test(tc, empty_scenes_and_batches_have_empty_answers);
     tcase_add_test(tc, a_query_is_tried_for_as_long_as_there_is_time);
     tcase_add_test(tc, more_work_costs_more);
     suite_add_tcase(suite, tc);
+    TCase *threads = tcase_create("threads");
+    tcase_set_timeout(threads, test_patience(60));
+    tcase_add_test(threads, chunks_in_any_order_and_on_any_thread_give_the_same_result);
+    tcase_add_test(threads, a_view_shows_its_state_whatever_is_committed_meanwhile);
+    tcase_add_test(threads, a_cancelled_query_ends_soon);
+    suite_add_tcase(suite, threads);
     return test_main(suite);
 }

@@ -447,12 +447,16 @@ int main(void)
     Suite *suite = suite_create("reclaim");
     TCase *tc = tcase_create("reclaim");
     tcase_set_timeout(tc, test_patience(60));
+    test_starts_no_thread(tc);
     tcase_add_test(tc, memory_does_not_grow_with_the_boxes_that_ever_were);
     tcase_add_test(tc, old_views_keep_only_their_own_states);
     tcase_add_test(tc, a_thread_that_collects_hands_on_the_large_blocks_of_a_state);
     tcase_add_test(tc, a_view_that_keeps_later_states_keeps_all_of_them);
     tcase_add_test(tc, a_removed_box_stays_in_the_old_views_that_have_it);
-    tcase_add_test(tc, readers_of_old_views_see_their_states_while_versions_leave);
     suite_add_tcase(suite, tc);
+    TCase *readers = tcase_create("readers");
+    tcase_set_timeout(readers, test_patience(60));
+    tcase_add_test(readers, readers_of_old_views_see_their_states_while_versions_leave);
+    suite_add_tcase(suite, readers);
     return test_main(suite);
 }

@@ -1420,6 +1420,7 @@ int main(void)
     Suite *suite = suite_create("revert");
     TCase *tc = tcase_create("revert");
     tcase_set_timeout(tc, test_patience(60));
+    test_starts_no_thread(tc);
     tcase_add_test(tc, readers_are_told_of_published_commits_only);
     tcase_add_test(tc, only_the_writer_sees_the_tail);
     tcase_add_test(tc, a_commit_of_the_tail_may_only_move_the_time_on);

@@ -1214,15 +1214,20 @@ int main(void)
     Suite *suite = suite_create("scene");
     TCase *model = tcase_create("model");
     tcase_set_timeout(model, test_patience(120));
+    test_starts_no_thread(model);
     tcase_add_test(model, random_commits_and_views_agree_with_the_model);
     suite_add_tcase(suite, model);
     TCase *tc = tcase_create("scene");
     tcase_set_timeout(tc, test_patience(60));
+    test_starts_no_thread(tc);
     tcase_add_test(tc, an_entity_is_one_interned_string_in_every_state);
     tcase_add_test(tc, a_broad_phase_rebuilt_from_a_view_replaces_the_mended_one);
     tcase_add_test(tc, a_rebuild_that_comes_after_an_import_is_dropped);
     tcase_add_test(tc, a_state_that_changed_nothing_but_settings_can_be_rebuilt);
-    tcase_add_test(tc, readers_see_one_state_while_the_writer_commits);
     suite_add_tcase(suite, tc);
+    TCase *readers = tcase_create("readers");
+    tcase_set_timeout(readers, test_patience(60));
+    tcase_add_test(readers, readers_see_one_state_while_the_writer_commits);
+    suite_add_tcase(suite, readers);
     return test_main(suite);
 }
