@@ -1,4 +1,4 @@
-/* Bytes read as whole numbers, the first byte lowest, on every machine. */
+/* Bytes read and written as whole numbers, the first byte lowest, on every machine. */
 #ifndef OBB_WORD_H
 #define OBB_WORD_H
 
@@ -15,6 +15,15 @@ static inline uint64_t obb_word_at(const void *bytes)
     word = __builtin_bswap64(word);
 #endif
     return word;
+}
+
+/* Writes a number as eight bytes. */
+static inline void obb_word_put(void *bytes, uint64_t word)
+{
+#if __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
+    word = __builtin_bswap64(word);
+#endif
+    memcpy(bytes, &word, sizeof word);
 }
 
 /* Returns the first `count` bytes as a number, at most eight. Reads no byte behind them. A copy of

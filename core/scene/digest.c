@@ -1,6 +1,7 @@
 #include "core/scene/digest.h"
 
 #include "core/base/hash.h"
+#include "core/base/word.h"
 #include "core/scene/name.h"
 #include "core/scene/scene_data.h"
 #include "core/scene/view_inside.h"
@@ -19,9 +20,9 @@ struct hashed {
 
 static void add_whole(struct hashed *hashed, uint64_t value)
 {
-    assert(hashed->length + 8 <= sizeof hashed->bytes);
-    for (int i = 0; i < 8; i++)
-        hashed->bytes[hashed->length++] = (unsigned char)(value >> (8 * i));
+    assert(hashed->length + sizeof value <= sizeof hashed->bytes);
+    obb_word_put(hashed->bytes + hashed->length, value);
+    hashed->length += sizeof value;
 }
 
 static void add_double(struct hashed *hashed, double value)

@@ -1,7 +1,6 @@
 #include "server/journal/marks.h"
 
 #include <stddef.h>
-#include <string.h>
 
 enum { BYTES = 16 };
 
@@ -35,16 +34,10 @@ static void move_all(struct srv_mark_waits *from, struct srv_mark_waits *to)
     }
 }
 
-static void write_number(uint64_t number, char *out)
-{
-    for (unsigned i = 0; i < 8; i++)
-        out[i] = (char)(number >> 8 * i & 0xff);
-}
-
 static void write_mark(const struct srv_marks *m, char out[static BYTES])
 {
-    write_number(m->writer, out);
-    write_number(m->counter, out + 8);
+    obb_word_put(out, m->writer);
+    obb_word_put(out + 8, m->counter);
 }
 
 static uint64_t new_tag(struct srv_marks *m) { return MARK_TAG | ++m->tags; }
@@ -93,14 +86,6 @@ void srv_marks_add(struct srv_marks *marks, struct srv_mark_wait *wait, uint64_t
     send_next(marks, now_ms);
 }
 
-static uint64_t read_number(const char *bytes)
-{
-    uint64_t number = 0;
-    for (unsigned i = 0; i < 8; i++)
-        number |= (uint64_t)(unsigned char)bytes[i] << 8 * i;
-    return number;
-}
-
 /* Notes that a mark of this process is in the log, and whether others stand before it. */
 static void note_own(struct srv_marks *m, uint64_t counter, uint64_t now_ms)
 {
@@ -115,9 +100,9 @@ struct srv_mark_waits srv_marks_read(struct srv_marks *marks, uint64_t seq, obb_
                                      uint64_t now_ms)
 {
     struct srv_mark_waits waits = {NULL, NULL};
-    if (bytes.length != BYTES || read_number(bytes.bytes) != marks->writer)
+    if (bytes.length != BYTES || obb_word_at(bytes.bytes) != marks->writer)
         return waits; /* of another process */
-    const uint64_t counter = read_number(bytes.bytes + BYTES / 2);
+    const uint64_t counter = obb_word_at(bytes.bytes + BYTES / 2);
     note_own(marks, counter, now_ms);
     if (!marks->is_sent || counter != marks->counter)
         return waits;

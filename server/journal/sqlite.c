@@ -133,8 +133,7 @@ static uint64_t sum_of(const uint64_t *numbers, size_t count, const void *bytes,
     obb_hash_key key = {.k0 = 0x6f62626420736372, .k1 = 0x626f6f6b2e2e2e2e};
     unsigned char head[64];
     for (size_t i = 0; i < count; i++)
-        for (size_t k = 0; k < 8; k++)
-            head[8 * i + k] = (unsigned char)(numbers[i] >> (8 * k));
+        obb_word_put(head + 8 * i, numbers[i]);
     key.k0 = obb_hash(key, head, 8 * count);
     return obb_hash(key, bytes, length);
 }

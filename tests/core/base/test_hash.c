@@ -52,8 +52,12 @@ START_TEST(words_are_the_sums_of_their_bytes)
             want += (uint64_t)bytes[k] << (8 * k);
         }
         ck_assert_uint_eq(obb_word_of(bytes, count), want);
-        if (count == 8)
+        if (count == 8) {
+            unsigned char written[8];
             ck_assert_uint_eq(obb_word_at(bytes), want);
+            obb_word_put(written, want);
+            ck_assert_mem_eq(written, bytes, sizeof written);
+        }
         high += want >> 63;
         free(bytes);
     }
