@@ -17,7 +17,7 @@ int test_main(Suite *suite)
 }
 
 /* Each test is a process of its own, in which the C library remembers that a thread was started.
- * The thread sanitizer has one itself. */
+ * The thread sanitizer starts one itself. */
 static void saw_no_thread(void)
 {
 #ifndef __SANITIZE_THREAD__

@@ -21,8 +21,9 @@
 /* Runs the suite and returns the exit status for main. */
 int test_main(Suite *suite);
 
-/* Says that no test of this case starts a thread: with the thread sanitizer they are left out, as it
- * looks for races between threads (tests/run.sh). Elsewhere each of them fails if it starts one. */
+/* Says that no test of this case starts a thread. The thread sanitizer, which looks for races
+ * between threads, leaves such tests out (tests/run.sh). In other builds each of them fails if it
+ * starts one. */
 void test_starts_no_thread(TCase *tc);
 
 /* Returns `cases` times the environment variable EFFORT (1 by default). */
