@@ -25,20 +25,33 @@ export function launch(more = []) {
     return chromium.launch({ executablePath: process.env.CHROMIUM ?? "/usr/bin/chromium-headless-shell", args: [...FLAGS, ...more] });
 }
 
-/** What the browser says of its own way to draw, not of the page: it copies the view into the rest of the page. */
-const ITS_OWN = /GPU stall due to ReadPixels/;
+/** What the browser says on the console as it copies the view into the rest of the page. It would say the same of a page that reads pixels back. */
+const COPIES = /GPU stall due to ReadPixels/;
+
+/** Runs in the page before its own scripts: makes it a fault if the page reads pixels back. */
+function watchPixels() {
+    for (const context of [globalThis.WebGLRenderingContext, globalThis.WebGL2RenderingContext]) {
+        if (context === undefined) continue;
+        const { readPixels } = context.prototype;
+        context.prototype.readPixels = function (...all) {
+            console.error("the page reads pixels back");
+            return readPixels.apply(this, all);
+        };
+    }
+}
 
 /** Opens the page and writes down what it must not do: errors on the console, and requests to other hosts. */
 export async function openPage(browser, url, { expected = [], ...options } = {}) {
     const context = await browser.newContext({ viewport: { width: 1440, height: 900 }, ...options });
     const page = await context.newPage();
     page.setDefaultTimeout(TIMEOUT_MS);
+    await page.addInitScript(watchPixels);
     const faults = [];
     let requests = 0;
     page.on("pageerror", (error) => faults.push(`exception: ${error.message}`));
     page.on("console", (message) => {
         const text = message.text();
-        const known = message.type() === "info" || message.type() === "debug" || [ITS_OWN, ...expected].some((pattern) => pattern.test(text));
+        const known = message.type() === "info" || message.type() === "debug" || [COPIES, ...expected].some((pattern) => pattern.test(text));
         if (!known) faults.push(`${message.type()}: ${text}`);
     });
     context.on("request", (request) => {
