@@ -1,13 +1,14 @@
 #include "core/base/arena.h"
 
 #include "core/base/alloc.h"
+#include "core/base/least.h"
 
 #include <stdbool.h>
 #include <stdint.h>
 #include <string.h>
 
 #define FIRST_CHUNK  ((size_t)8 << 10) /* bytes; holds everything of a small request */
-#define LARGEST_STEP ((size_t)8 << 20) /* bytes; larger chunks do not double */
+#define LARGEST_STEP ((size_t)4 << 20) /* bytes; only a larger block has a larger chunk */
 
 struct obb_arena_chunk {
     struct obb_arena_chunk *next;
@@ -86,9 +87,7 @@ void *obb_arena_alloc(struct obb_arena *arena, size_t count, size_t size)
     const size_t bytes = rounded(count * size);
     struct obb_arena_chunk *top = arena->chunks;
     if (top == NULL || top->capacity - arena->used < bytes) {
-        size_t capacity = top == NULL                    ? FIRST_CHUNK
-                          : top->capacity < LARGEST_STEP ? top->capacity * 2
-                                                         : top->capacity;
+        size_t capacity = top == NULL ? FIRST_CHUNK : obb_least(top->capacity * 2, LARGEST_STEP);
         if (capacity < bytes)
             capacity = bytes;
         if (!hold(arena, capacity))
