@@ -29,7 +29,7 @@
 
 enum {
     DRAIN_MS = 5000,       /* for requests in flight to finish after SIGTERM */
-    MOST_STOCK = 32 << 20, /* bytes */
+    MOST_STOCK = 64 << 20, /* bytes */
     AGE_MS = 1000,         /* between two looks at the blocks in stock */
     TOKENS_MS = 1000       /* between two looks at the tokens of open streams */
 };
@@ -524,7 +524,7 @@ struct srv_loop *srv_server_loop(const struct srv_server *server) { return serve
 /* Returns how many bytes of freed blocks are kept for the next request. */
 static size_t stock_of(const srv_config *config)
 {
-    const uint64_t part = config->memory_limit / 16;
+    const uint64_t part = config->memory_limit / 8;
     return part < MOST_STOCK ? (size_t)part : MOST_STOCK;
 }
 
