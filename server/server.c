@@ -23,6 +23,7 @@
 #include "server/scenes/rebuild.h"
 #include "server/scenes/scenes.h"
 #include "server/scenes/starved.h"
+#include "server/scenes/sweep.h"
 
 #include <stdlib.h>
 #include <unistd.h>
@@ -47,6 +48,7 @@ struct srv_server {
     struct srv_locks locks;
     struct srv_writer writer;
     struct srv_rebuilds rebuilds;
+    struct srv_sweeps sweeps;
     struct srv_recorder recorder;
     struct srv_log_streams logs;
     struct srv_starved starved;
@@ -236,6 +238,12 @@ static bool create_scenes(struct srv_server *server, const struct obb_kernels *k
                                              .drain = &server->drain,
                                              .metrics = &server->metrics,
                                              .log = &server->log};
+    server->sweeps = (struct srv_sweeps){.loop = server->loop,
+                                         .pool = server->pool,
+                                         .locks = &server->locks,
+                                         .drain = &server->drain};
+    if (!srv_sweeps_init(&server->sweeps))
+        return false;
     const struct srv_channels events = {.loop = server->loop,
                                         .pool = server->pool,
                                         .budget = &server->budget,
@@ -325,8 +333,8 @@ static bool make_demo(struct srv_server *server)
     return true;
 }
 
-/* Without --data the demo is made before rebuilds listen, because no job may be under way while the
- * start can still fail. With --data it is made when all scenes are there. */
+/* Without --data the demo is made before rebuilds and sweeps listen, because no job may be under
+ * way while the start can still fail. With --data it is made when all scenes are there. */
 static bool create_demo(struct srv_server *server)
 {
     const srv_config *config = server->services.config;
@@ -341,6 +349,7 @@ static bool create_demo(struct srv_server *server)
     if (config->data == NULL && !make_demo(server))
         return false;
     srv_writer_listen(&server->writer, srv_rebuilds_listener(&server->rebuilds));
+    srv_writer_listen(&server->writer, srv_sweeps_listener(&server->sweeps));
     return true;
 }
 
@@ -579,6 +588,7 @@ void srv_server_destroy(struct srv_server *server)
     obb_store_destroy(server->store);
     srv_admit_destroy(server->admit);
     srv_routes_destroy(server->routes);
+    srv_sweeps_fini(&server->sweeps);
     srv_timer_destroy(server->drain_timer);
     srv_timer_destroy(server->token_timer);
     srv_lag_destroy(server->lag);

@@ -29,8 +29,8 @@
  *
  * Commit is apply and publish in one. */
 
-#define RECLAIM_AT_LEAST \
-    256 /* every commit releases so many objects, so that garbage always shrinks */
+/* Every commit releases so many objects, so that garbage always shrinks. */
+#define RECLAIM_AT_LEAST 256
 
 /* What a commit changes beside boxes, frames and the states that it makes. */
 struct present {
@@ -818,7 +818,12 @@ void obb_edit_seal(struct obb_prepared *p)
     p->sealed = true;
     p->bounds = p->apply.scene->cached_bounds;
     flip_all(p);
-    obb_scene_reclaim(p->apply.scene, 2 * p->apply.change_count + RECLAIM_AT_LEAST);
+    obb_scene_sweep(p->apply.scene, p->apply.change_count);
+}
+
+void obb_scene_sweep(struct obb_scene *scene, size_t ended)
+{
+    obb_scene_reclaim(scene, 2 * ended + RECLAIM_AT_LEAST);
 }
 
 void obb_prepared_describe(const struct obb_prepared *p, obb_committed *out)
@@ -909,7 +914,7 @@ static void prune(const struct obb_prepared *p)
 static void clean_up(const struct obb_prepared *p)
 {
     if (!p->sealed) /* the next seal reclaims what this commit leaves */
-        obb_scene_reclaim(p->apply.scene, 2 * p->apply.change_count + RECLAIM_AT_LEAST);
+        obb_scene_sweep(p->apply.scene, p->apply.change_count);
     obb_scene_settle(p->apply.scene);
 }
 
