@@ -42,38 +42,28 @@ typedef __m512 vf;
 
 INLINE __m512i low_half(void) { return _mm512_set1_epi32(0xffff); }
 
-/* Transposes sixteen rows: pairs of rows first, then fours, then quarters of registers twice. */
+/* Transposes sixteen rows, four columns at a time. A quarter of a register is filled from memory by
+ * any port that computes; only the shuffles within quarters need the one port for shuffles. */
 INLINE void load(const float *const rows[16], vf out[16])
 {
-    __m512 t[16], s[16];
     UNROLL
-    for (int i = 0; i < 16; i++)
-        t[i] = _mm512_load_ps(rows[i]);
-    UNROLL
-    for (int i = 0; i < 16; i += 2) {
-        s[i] = _mm512_unpacklo_ps(t[i], t[i + 1]);
-        s[i + 1] = _mm512_unpackhi_ps(t[i], t[i + 1]);
-    }
-    UNROLL
-    for (int i = 0; i < 16; i += 4) {
-        const __m512d a = _mm512_castps_pd(s[i]), b = _mm512_castps_pd(s[i + 1]);
-        const __m512d c = _mm512_castps_pd(s[i + 2]), d = _mm512_castps_pd(s[i + 3]);
-        t[i] = _mm512_castpd_ps(_mm512_unpacklo_pd(a, c));
-        t[i + 1] = _mm512_castpd_ps(_mm512_unpackhi_pd(a, c));
-        t[i + 2] = _mm512_castpd_ps(_mm512_unpacklo_pd(b, d));
-        t[i + 3] = _mm512_castpd_ps(_mm512_unpackhi_pd(b, d));
-    }
-    /* t[4 r + c] has columns c, 4 + c, 8 + c, 12 + c of rows 4 r to 4 r + 3 */
-    UNROLL
-    for (int c = 0; c < 4; c++) {
-        const __m512 a = _mm512_shuffle_f32x4(t[c], t[c + 4], 0x88);
-        const __m512 b = _mm512_shuffle_f32x4(t[c + 8], t[c + 12], 0x88);
-        const __m512 d = _mm512_shuffle_f32x4(t[c], t[c + 4], 0xdd);
-        const __m512 e = _mm512_shuffle_f32x4(t[c + 8], t[c + 12], 0xdd);
-        out[c] = _mm512_shuffle_f32x4(a, b, 0x88);
-        out[c + 8] = _mm512_shuffle_f32x4(a, b, 0xdd);
-        out[c + 4] = _mm512_shuffle_f32x4(d, e, 0x88);
-        out[c + 12] = _mm512_shuffle_f32x4(d, e, 0xdd);
+    for (int c = 0; c < 16; c += 4) {
+        __m512 t[4];
+        UNROLL
+        for (int i = 0; i < 4; i++) {
+            t[i] = _mm512_castps128_ps512(_mm_load_ps(rows[i] + c));
+            t[i] = _mm512_insertf32x4(t[i], _mm_load_ps(rows[i + 4] + c), 1);
+            t[i] = _mm512_insertf32x4(t[i], _mm_load_ps(rows[i + 8] + c), 2);
+            t[i] = _mm512_insertf32x4(t[i], _mm_load_ps(rows[i + 12] + c), 3);
+        }
+        const __m512d low_a = _mm512_castps_pd(_mm512_unpacklo_ps(t[0], t[1]));
+        const __m512d high_a = _mm512_castps_pd(_mm512_unpackhi_ps(t[0], t[1]));
+        const __m512d low_b = _mm512_castps_pd(_mm512_unpacklo_ps(t[2], t[3]));
+        const __m512d high_b = _mm512_castps_pd(_mm512_unpackhi_ps(t[2], t[3]));
+        out[c] = _mm512_castpd_ps(_mm512_unpacklo_pd(low_a, low_b));
+        out[c + 1] = _mm512_castpd_ps(_mm512_unpackhi_pd(low_a, low_b));
+        out[c + 2] = _mm512_castpd_ps(_mm512_unpacklo_pd(high_a, high_b));
+        out[c + 3] = _mm512_castpd_ps(_mm512_unpackhi_pd(high_a, high_b));
     }
 }
 
@@ -94,20 +84,37 @@ INLINE vd widen(vf v, int half)
     return _mm512_cvtps_pd(half == 0 ? _mm512_castps512_ps256(v) : _mm512_extractf32x8_ps(v, 1));
 }
 
+/* Transposes sixteen registers: pairs of columns first, then fours, then quarters of registers
+ * twice. */
 INLINE void store(const vf columns[16], float *const rows[16])
 {
-    const float *from[16];
-    _Alignas(64) float spill[16][16];
-    vf out[16];
+    __m512 t[16], s[16];
     UNROLL
-    for (int i = 0; i < 16; i++) {
-        _mm512_store_ps(spill[i], columns[i]);
-        from[i] = spill[i];
+    for (int i = 0; i < 16; i += 2) {
+        s[i] = _mm512_unpacklo_ps(columns[i], columns[i + 1]);
+        s[i + 1] = _mm512_unpackhi_ps(columns[i], columns[i + 1]);
     }
-    load(from, out);
     UNROLL
-    for (int i = 0; i < 16; i++)
-        _mm512_storeu_ps(rows[i], out[i]);
+    for (int i = 0; i < 16; i += 4) {
+        const __m512d a = _mm512_castps_pd(s[i]), b = _mm512_castps_pd(s[i + 1]);
+        const __m512d c = _mm512_castps_pd(s[i + 2]), d = _mm512_castps_pd(s[i + 3]);
+        t[i] = _mm512_castpd_ps(_mm512_unpacklo_pd(a, c));
+        t[i + 1] = _mm512_castpd_ps(_mm512_unpackhi_pd(a, c));
+        t[i + 2] = _mm512_castpd_ps(_mm512_unpacklo_pd(b, d));
+        t[i + 3] = _mm512_castpd_ps(_mm512_unpackhi_pd(b, d));
+    }
+    /* t[4 c + r] has rows r, 4 + r, 8 + r, 12 + r of columns 4 c to 4 c + 3 */
+    UNROLL
+    for (int r = 0; r < 4; r++) {
+        const __m512 a = _mm512_shuffle_f32x4(t[r], t[r + 4], 0x88);
+        const __m512 b = _mm512_shuffle_f32x4(t[r + 8], t[r + 12], 0x88);
+        const __m512 d = _mm512_shuffle_f32x4(t[r], t[r + 4], 0xdd);
+        const __m512 e = _mm512_shuffle_f32x4(t[r + 8], t[r + 12], 0xdd);
+        _mm512_storeu_ps(rows[r], _mm512_shuffle_f32x4(a, b, 0x88));
+        _mm512_storeu_ps(rows[r + 8], _mm512_shuffle_f32x4(a, b, 0xdd));
+        _mm512_storeu_ps(rows[r + 4], _mm512_shuffle_f32x4(d, e, 0x88));
+        _mm512_storeu_ps(rows[r + 12], _mm512_shuffle_f32x4(d, e, 0xdd));
+    }
 }
 
 /* Transposes a block of eight doubles of eight boxes, and gathers the last two doubles. */

@@ -312,10 +312,65 @@ START_TEST(any_number_of_pairs_from_any_place)
 }
 END_TEST
 
+/* Moves all boxes away from the origin, to `by` times their distance. */
+static void spread(struct batch *batch, double by)
+{
+    for (size_t i = 0; i < PAIRS; i++)
+        for (int side = 0; side < 2; side++) {
+            obb_box *box = &batch->boxes[side][i];
+            box->center = obb_scale(box->center, by);
+            batch->packed[side][i] = obb_packed_from_box(box, 3);
+        }
+}
+
+/* Long lists of pairs that are mostly apart are tested in two stages. The share that is left is on
+ * both sides of the one at which the first stage ends early. */
+START_TEST(long_lists_are_tested_as_pair_by_pair)
+{
+    static const double apart[] = {1, 1.5, 2, 3, 5};
+    static const size_t counts[] = {1023, 1024, 1025, 1100, 1999, PAIRS};
+    static struct outcome scalar, other, one;
+    size_t most = 0, least = PAIRS, looked_at = 0;
+    for (size_t i = 0; i < sizeof apart / sizeof *apart; i++) {
+        struct batch *batch = make_batch(RANDOM, 11);
+        test_rng rng = {.s = 12};
+        spread(batch, apart[i]);
+        for (size_t k = 0; k < PAIRS; k++)
+            batch->index[1][k] = (uint32_t)test_below(&rng, PAIRS);
+        for (size_t c = 0; c < sizeof counts / sizeof *counts; c++) {
+            const size_t count = counts[c];
+            run(&obb_kernels_scalar, batch, 0, count, 0, 0, &scalar);
+            size_t at = 0;
+            for (size_t k = 0; k < count; k++) {
+                run(&obb_kernels_scalar, batch, k, 1, 0, 0, &one);
+                ck_assert(at + one.count <= scalar.count);
+                if (one.count > 0) {
+                    ck_assert_uint_eq(scalar.a[at], one.a[0]);
+                    ck_assert_uint_eq(scalar.b[at++], one.b[0]);
+                }
+            }
+            ck_assert_uint_eq(at, scalar.count);
+            for (size_t k = 0; k < other_count; k++) {
+                run(others[k], batch, 0, count, count % 2, 0, &other);
+                require_same(&scalar, 0, &other, count % 2, "a long list");
+            }
+            looked_at += count;
+        }
+        most = scalar.count > most ? scalar.count : most;
+        least = scalar.count < least ? scalar.count : least;
+        free(batch);
+    }
+    (void)printf("long lists: %zu pairs, %zu to %zu of %d left\n", looked_at, least, most, PAIRS);
+    ck_assert(most > PAIRS / 3 && least > 0 && least < PAIRS / 20);
+}
+END_TEST
+
 START_TEST(outputs_may_be_the_inputs)
 {
     static struct outcome apart;
     struct batch *batch = make_batch(RANDOM, 9);
+    if (_i == 1) /* most are apart then, and are tested in two stages */
+        spread(batch, 5);
     const struct obb_limits limits = obb_limits_of(0);
     run(&obb_kernels_scalar, batch, 0, PAIRS - 37, 0, 0, &apart);
     for (size_t k = 0; k <= other_count; k++) {
@@ -643,8 +698,9 @@ int main(void)
     TCase *tcase = tcase_create("batch");
     tcase_set_timeout(tcase, test_patience(60));
     tcase_add_test(tcase, every_kernel_says_what_the_scalar_one_says_and_the_double_test_agrees);
-    tcase_add_test(tcase, any_number_of_pairs_from_any_place);
-    tcase_add_test(tcase, outputs_may_be_the_inputs);
+    tcase_add_loop_test(tcase, any_number_of_pairs_from_any_place, 0, 2);
+    tcase_add_test(tcase, long_lists_are_tested_as_pair_by_pair);
+    tcase_add_loop_test(tcase, outputs_may_be_the_inputs, 0, 2);
     tcase_add_test(tcase, one_box_against_many_is_as_pair_by_pair);
     tcase_add_test(tcase, boxes_are_packed_and_coded_to_the_same_bits);
     tcase_add_test(tcase, nodes_are_tested_and_merged_alike);
