@@ -29,9 +29,6 @@
  *
  * Commit is apply and publish in one. */
 
-/* Every commit releases so many objects, so that garbage always shrinks. */
-#define RECLAIM_AT_LEAST 256
-
 /* What a commit changes beside boxes, frames and the states that it makes. */
 struct present {
     double time, until; /* of the newest state */
@@ -519,7 +516,7 @@ void obb_edit_discard(struct obb_prepared *p)
     for (size_t i = p->apply.change_count; i-- > 0;)
         obb_apply_undo(&p->apply, &p->apply.changes[i]);
     p->apply.scene->next_id = p->apply.first_id;
-    obb_scene_reclaim(p->apply.scene, 2 * p->apply.change_count + RECLAIM_AT_LEAST);
+    obb_scene_sweep(p->apply.scene, p->apply.change_count);
 }
 
 obb_status obb_edit_prepare(struct obb_scene *scene, const obb_edit *edit, double now_ms,
@@ -819,11 +816,6 @@ void obb_edit_seal(struct obb_prepared *p)
     p->bounds = p->apply.scene->cached_bounds;
     flip_all(p);
     obb_scene_sweep(p->apply.scene, p->apply.change_count);
-}
-
-void obb_scene_sweep(struct obb_scene *scene, size_t ended)
-{
-    obb_scene_reclaim(scene, 2 * ended + RECLAIM_AT_LEAST);
 }
 
 void obb_prepared_describe(const struct obb_prepared *p, obb_committed *out)

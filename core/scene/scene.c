@@ -226,6 +226,14 @@ static obb_status rebase(struct obb_state *state, const struct obb_layers *fresh
     return st;
 }
 
+/* Every commit releases so many objects, so that garbage always shrinks. */
+#define RECLAIM_AT_LEAST 256
+
+void obb_scene_sweep(struct obb_scene *scene, size_t ended)
+{
+    obb_scene_reclaim(scene, 2 * ended + RECLAIM_AT_LEAST);
+}
+
 obb_status obb_scene_rebase(struct obb_scene *scene, struct obb_layers *fresh)
 {
     const struct obb_history *history = &scene->history;

@@ -93,10 +93,10 @@ void obb_scene_resume(struct obb_scene *scene, double now_ms);
  * The writer's. */
 void obb_scene_keep_up(struct obb_scene *scene, double now_ms);
 
-/* Releases what the last commits have put out of reach and no reader needs: states, their broad
- * phases, and versions, about twice `ended`. obb_edit_seal and small commits do the same with what
- * earlier commits left; this is for the time between two commits. Any thread, as obb_edit_prepare,
- * while no view is opened; obb_scene_settle follows. About 10 ns a version. */
+/* Releases states, broad phases and versions that commits have put out of reach and no reader needs,
+ * about twice `ended` versions. Commits release what earlier ones left; the writer may call this
+ * between two of them. Like obb_edit_seal it runs on any thread, and no view may be opened
+ * meanwhile. Call obb_scene_settle afterwards. Takes about 10 ns a version. */
 void obb_scene_sweep(struct obb_scene *scene, size_t ended);
 
 /* Brings the figure of obb_store_bytes up to date after an edit was refused or the scene was swept.

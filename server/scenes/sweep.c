@@ -2,18 +2,21 @@
 
 #include <stddef.h>
 
+static struct srv_sweeps *sweeps_of(struct srv_job *job)
+{
+    return (struct srv_sweeps *)(void *)((char *)job - offsetof(struct srv_sweeps, job));
+}
+
 static size_t sweep_step(struct srv_job *job)
 {
-    const struct srv_sweeps *s =
-        (const struct srv_sweeps *)(const void *)((char *)job - offsetof(struct srv_sweeps, job));
+    const struct srv_sweeps *s = sweeps_of(job);
     obb_scene_sweep(s->lock.scene, s->ended);
     return 0;
 }
 
 static void swept(struct srv_job *job)
 {
-    struct srv_sweeps *s =
-        (struct srv_sweeps *)(void *)((char *)job - offsetof(struct srv_sweeps, job));
+    struct srv_sweeps *s = sweeps_of(job);
     s->busy = false;
     srv_lock_release(s->locks, &s->lock);
     obb_scene_settle(s->lock.scene);
@@ -47,7 +50,8 @@ bool srv_sweeps_init(struct srv_sweeps *sweeps)
 
 void srv_sweeps_fini(struct srv_sweeps *sweeps) { srv_timer_destroy(sweeps->timer); }
 
-/* Who is answered with the commit, or told of it, reads the scene before it is locked. */
+/* Waits for the loop's next turn: whoever is told of the commit, or answered, reads the scene
+ * before it is locked. */
 static void on_commit(void *context, const srv_op *op, struct obb_scene *scene,
                       const obb_committed *committed)
 {

@@ -42,7 +42,7 @@ START_TEST(a_large_commit_is_swept_behind_its_answer)
     for (int height = 3; height < 3 + rounds; height++) {
         commit_large(height);
         double bytes = scene_bytes();
-        for (int tries = 0; bytes > two + LARGE * 72.0 && tries < 1000; tries++) {
+        for (int tries = 0; bytes > two + LARGE * 72.0 && tries < 1000 * test_timeout(1); tries++) {
             wait_ms(10);
             bytes = scene_bytes();
             looks++;
