@@ -24,7 +24,8 @@ enum {
 
 static const char stream_name[] = "OBBD", subjects[] = "obbd.commit.*", prefix[] = "obbd.commit.",
                   piece_stream[] = "OBBDS", piece_subjects[] = "obbd.snap.>",
-                  piece_prefix[] = "obbd.snap.", stream_info[] = "$JS.API.STREAM.INFO.OBBD";
+                  piece_prefix[] = "obbd.snap.", stream_info[] = "$JS.API.STREAM.INFO.OBBD",
+                  stream_get[] = "$JS.API.STREAM.MSG.GET.OBBD";
 
 /* Something for the loop. */
 struct arrival {
@@ -113,7 +114,8 @@ struct nats {
     natsSubscription *acks, *follow;
 
     atomic_bool is_connected, is_ready; /* ready: the stream is there, and read */
-    atomic_bool removes;
+    atomic_bool removes;                /* messages of one name can be removed without harm */
+    atomic_bool is_old;                 /* the servers are older than 2.10 */
 };
 
 static struct nats *self(struct srv_stream *stream) { return (struct nats *)stream; }
@@ -312,18 +314,23 @@ static void on_error(natsConnection *connection, natsSubscription *subscription,
     (void)pthread_mutex_unlock(&s->lock);
 }
 
+/* Returns what stands behind the first occurrence of a word in an answer of a server; of length 0
+ * if there is nothing. */
+static obb_str behind(struct nats *s, natsMsg *answer, const char *word)
+{
+    const char *at = s->n.natsMsg_GetData(answer);
+    const size_t length = strlen(word);
+    for (size_t left = (size_t)s->n.natsMsg_GetDataLength(answer); left > length; left--, at++)
+        if (memcmp(at, word, length) == 0)
+            return (obb_str){.bytes = at + length, .length = left - length};
+    return (obb_str){0};
+}
+
 /* An acknowledgement is the object {"stream":"OBBD","seq":N}, or has a member "error". */
 static bool is_good(struct nats *s, natsMsg *message)
 {
-    static const char error[] = "\"error\"";
-    const char *at = s->n.natsMsg_GetData(message);
-    const size_t length = (size_t)s->n.natsMsg_GetDataLength(message);
-    if (s->n.natsMsg_IsNoResponders(message) || length == 0)
-        return false;
-    for (size_t i = 0; i + sizeof error - 1 <= length; i++)
-        if (memcmp(at + i, error, sizeof error - 1) == 0)
-            return false;
-    return true;
+    return !s->n.natsMsg_IsNoResponders(message) && s->n.natsMsg_GetDataLength(message) > 0 &&
+           behind(s, message, "\"error\"").length == 0;
 }
 
 static void on_ack(natsConnection *connection, natsSubscription *subscription, natsMsg *message,
@@ -350,13 +357,56 @@ static void look_at_end(struct nats *s)
     s->told_end = hand_over(s, (struct arrival){.kind = CAUGHT_UP});
 }
 
+/* Returns whether messages may be missing in the gap before this one that the log has. Servers before
+ * 2.9.12 that remove messages of one name move whoever reads the log to the first message that they
+ * leave of that name, past those of other names (https://github.com/nats-io/nats-server/pull/3838).
+ * If several such servers keep the log, nothing but a mark removes messages: those before it. */
+static bool may_skip(struct nats *s, natsMsg *message)
+{
+    const char *clears = NULL;
+    return atomic_load(&s->is_old) &&
+           (atomic_load(&s->removes) ||
+            s->n.natsMsgHeader_Get(message, JSMsgRollup, &clears) == NATS_OK);
+}
+
+/* Returns the place of the first message of the log that is not before `from`, as the server says
+ * that leads it; or 0 if that cannot be found out. */
+static uint64_t first_from(struct nats *s, natsConnection *connection, uint64_t from)
+{
+    char request[96];
+    natsMsg *answer = NULL;
+    uint64_t place = 0;
+    (void)snprintf(request, sizeof request, "{\"seq\":%llu,\"next_by_subj\":\"%s\"}",
+                   (unsigned long long)from, subjects);
+    if (s->n.natsConnection_RequestString(&answer, connection, stream_get, request, WAIT_MS) !=
+        NATS_OK)
+        return 0;
+    const obb_str number = behind(s, answer, "\"seq\":");
+    for (size_t i = 0; i < number.length && '0' <= number.bytes[i] && number.bytes[i] <= '9'; i++)
+        place = place * 10 + (uint64_t)(number.bytes[i] - '0');
+    s->n.natsMsg_Destroy(answer);
+    return place;
+}
+
+/* Ends the reading if the log has a message between the last one that was taken and this one, or if
+ * nobody knows. Under the lock, which it gives up meanwhile. */
+static void look_at_gap(struct nats *s, const struct reading *r, natsConnection *connection,
+                        uint64_t seq)
+{
+    const uint64_t from = s->read + 1;
+    (void)pthread_mutex_unlock(&s->lock);
+    const uint64_t place = first_from(s, connection, from);
+    (void)pthread_mutex_lock(&s->lock);
+    if (r->number == s->reading && place < seq)
+        end_reading(s);
+}
+
 static void on_message(natsConnection *connection, natsSubscription *subscription, natsMsg *message,
                        void *context)
 {
     struct reading *r = context;
     struct nats *s = r->nats;
     jsMsgMetaData *about = NULL;
-    (void)connection;
     (void)subscription;
     if (s->n.natsMsg_GetMetaData(&about, message) != NATS_OK) {
         s->n.natsMsg_Destroy(message);
@@ -371,6 +421,8 @@ static void on_message(natsConnection *connection, natsSubscription *subscriptio
     bool taken = false;
     if (r->number == s->reading && number != ++r->count)
         end_reading(s); /* one before this was lost on its way */
+    if (r->number == s->reading && seq > s->read + 1 && may_skip(s, message))
+        look_at_gap(s, r, connection, seq);
     if (seq > s->read && !s->stop && r->number == s->reading) {
         taken = hand_over(
             s, (struct arrival){.kind = DELIVERED, .tag = seq, .left = left, .message = message});
@@ -565,8 +617,8 @@ static natsStatus ask(struct nats *s, const char *subject, uint64_t from, natsMs
 }
 
 /* Finds out whether what was asked for comes from the server that leads the log, or there is only
- * one; and whether messages can be removed because one alone keeps the log. */
-static natsStatus find_source(struct nats *s, bool *out_leads, bool *out_removes)
+ * one; and whether one alone keeps the log. */
+static natsStatus find_source(struct nats *s, bool *out_leads, bool *out_alone)
 {
     jsStreamInfo *stream = NULL;
     jsConsumerInfo *consumer = NULL;
@@ -581,31 +633,29 @@ static natsStatus find_source(struct nats *s, bool *out_leads, bool *out_removes
     } else {
         *out_leads = status == NATS_OK;
     }
-    *out_removes = status == NATS_OK && stream->Config->Replicas < 2;
+    *out_alone = status == NATS_OK && stream->Config->Replicas < 2;
     s->n.jsStreamInfo_Destroy(stream);
     s->n.jsConsumerInfo_Destroy(consumer);
     return status;
 }
 
-/* Finds out whether several servers can remove messages of one name. Before 2.9.21, one that is
- * killed within minutes forgets all that came before, of all names, when it starts again
- * (https://github.com/nats-io/nats-server/issues/4196). Since 2.10, servers say the time in what
- * they tell about a stream. */
-static natsStatus look_at_age(struct nats *s, bool *out_removes)
+/* Finds out whether the servers are older than 2.10. Since then they say the time in what they tell
+ * about a stream. */
+static natsStatus look_at_age(struct nats *s, bool *out_is_old)
 {
-    static const char words[] = "\"ts\":";
     natsMsg *answer = NULL;
     const natsStatus status =
         s->n.natsConnection_RequestString(&answer, s->connection, stream_info, "", WAIT_MS);
     if (status != NATS_OK)
         return status;
-    const char *at = s->n.natsMsg_GetData(answer);
-    for (int left = s->n.natsMsg_GetDataLength(answer); !*out_removes && left > 0; left--, at++)
-        *out_removes = left >= (int)sizeof words - 1 && memcmp(at, words, sizeof words - 1) == 0;
+    *out_is_old = behind(s, answer, "\"ts\":").length == 0;
     s->n.natsMsg_Destroy(answer);
     return NATS_OK;
 }
 
+/* Several servers before 2.9.21 cannot remove messages of one name: one that is killed within
+ * minutes forgets all that came before, of all names, when it starts again
+ * (https://github.com/nats-io/nats-server/issues/4196). */
 static void note_removal(struct nats *s, bool removes)
 {
     const bool could = atomic_exchange(&s->removes, removes) || !atomic_load(&s->is_ready);
@@ -622,7 +672,7 @@ static natsStatus subscribe(struct nats *s)
 {
     for (int tries = 1;; tries++) {
         uint64_t from = 0;
-        bool leads = false, removes = false;
+        bool leads = false, alone = false, is_old = false;
         struct reading *r = begin_reading(s, &from);
         if (r == NULL)
             return NATS_NO_MEMORY;
@@ -630,7 +680,7 @@ static natsStatus subscribe(struct nats *s)
         s->follow = NULL;
         natsStatus status = ask(s, subjects, from, on_message, r, &s->follow);
         if (status == NATS_OK)
-            status = find_source(s, &leads, &removes);
+            status = find_source(s, &leads, &alone);
         if (status != NATS_OK)
             return status;
         if (!leads && tries < LEADER_TRIES) {
@@ -639,9 +689,11 @@ static natsStatus subscribe(struct nats *s)
         }
         if (!leads)
             tell_trouble(s, "the log is read from a server that does not lead it", NATS_OK);
-        if (!removes && (status = look_at_age(s, &removes)) != NATS_OK)
+        status = look_at_age(s, &is_old);
+        if (status != NATS_OK)
             return status;
-        note_removal(s, removes);
+        note_removal(s, alone || !is_old);
+        atomic_store(&s->is_old, is_old);
         atomic_store(&s->is_ready, true); /* before anybody hears that all is read */
         (void)pthread_mutex_lock(&s->lock);
         r->is_held = false;

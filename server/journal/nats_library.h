@@ -19,6 +19,7 @@
     X(natsConnection_PublishRequest)           \
     X(natsConnection_RequestString)            \
     X(natsConnection_Subscribe)                \
+    X(natsMsgHeader_Get)                       \
     X(natsMsgHeader_Set)                       \
     X(natsMsg_Create)                          \
     X(natsMsg_Destroy)                         \

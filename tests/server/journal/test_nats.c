@@ -1,0 +1,143 @@
+#include "server/journal/nats.h"
+
+#include "tests/support/nats.h"
+#include "tests/support/test.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- A log in a server of its own ------------------------------------------------------------- */
+
+enum { MOST = 1000 };
+
+static struct test_nats nats;
+static struct srv_loop *loop;
+static const srv_log quiet = {.descriptor = -1, .level = SRV_ERROR};
+
+/* What a stream has delivered. */
+struct reader {
+    struct srv_stream *stream;
+    size_t records, marks;
+    uint64_t numbers[MOST]; /* of the records, in their order */
+    uint64_t last;          /* place */
+    size_t appended;
+};
+
+static void on_appended(void *context, uint64_t tag, bool known)
+{
+    struct reader *r = context;
+    (void)tag;
+    ck_assert(known);
+    r->appended++;
+}
+
+static void on_delivered(void *context, obb_str name, uint64_t seq, uint64_t left, obb_str bytes)
+{
+    struct reader *r = context;
+    (void)left;
+    ck_assert_uint_gt(seq, r->last);
+    r->last = seq;
+    if (name.length == 0) {
+        r->marks++;
+        return;
+    }
+    ck_assert_uint_lt(r->records, MOST);
+    ck_assert_uint_eq(bytes.length, sizeof(uint64_t));
+    memcpy(&r->numbers[r->records++], bytes.bytes, sizeof(uint64_t));
+}
+
+static bool wants(void *context)
+{
+    (void)context;
+    return true;
+}
+
+static void on_any(void *context) { (void)context; }
+
+static void open_reader(struct reader *r)
+{
+    static const char *urls[1];
+    static srv_nats_options options;
+    char error[200];
+    urls[0] = nats.url;
+    options = (srv_nats_options){
+        .loop = loop, .log = &quiet, .urls = urls, .url_count = 1, .replicas = 1};
+    *r = (struct reader){0};
+    ck_assert_msg(srv_nats_open(&options, &r->stream, error, sizeof error), "%s", error);
+    const struct srv_stream_calls calls = {.appended = on_appended,
+                                           .delivered = on_delivered,
+                                           .wants = wants,
+                                           .rest = on_any,
+                                           .caught_up = on_any,
+                                           .context = r};
+    ck_assert(r->stream->begin(r->stream, &calls));
+    while (!r->stream->connected(r->stream))
+        srv_loop_step(loop, 10);
+}
+
+/* Waits until `count` records are delivered, and looks that they are all, in their order. */
+static void read_all(const struct reader *r, size_t count)
+{
+    while (r->records < count)
+        srv_loop_step(loop, 10);
+    ck_assert_uint_eq(r->records, count);
+    for (uint64_t i = 0; i < count; i++)
+        ck_assert_uint_eq(r->numbers[i], i);
+}
+
+static void setup(void)
+{
+    nats_init(&nats);
+    nats_start(&nats);
+    ck_assert(srv_loop_create(&loop));
+}
+
+static void teardown(void)
+{
+    srv_loop_destroy(loop);
+    nats_fini(&nats);
+}
+
+/* ---- Tests ------------------------------------------------------------------------------------ */
+
+/* Servers before 2.9.12 move those who read the log on to the first message that a removal has left
+ * of its name, past messages of other names. Here each record is followed at once by a mark that
+ * clears, so that whoever was not given the record by then would never be. */
+START_TEST(a_record_before_a_mark_that_clears_is_delivered)
+{
+    enum { RECORDS = 1000 };
+    static struct reader writer, late;
+    open_reader(&writer);
+    for (uint64_t i = 0; i < RECORDS; i++) {
+        const obb_str bytes = {(const char *)&i, sizeof i};
+        ck_assert(writer.stream->append(writer.stream, obb_str_of("a scene"), 2 * i, bytes));
+        ck_assert(writer.stream->mark(writer.stream, 2 * i + 1, obb_str_of("a mark"), true));
+    }
+    while (writer.appended < (size_t)2 * RECORDS)
+        srv_loop_step(loop, 10);
+    read_all(&writer, RECORDS);
+    ck_assert_uint_gt(writer.marks, 0);
+    writer.stream->close(writer.stream);
+
+    open_reader(&late);
+    read_all(&late, RECORDS);
+    while (late.marks == 0)
+        srv_loop_step(loop, 10);
+    ck_assert_uint_eq(late.marks, 1); /* behind as many gaps as records */
+    late.stream->close(late.stream);
+    printf("%d records, each before a mark that clears; %zu marks were seen\n", RECORDS,
+           writer.marks);
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("nats");
+    TCase *tc = tcase_create("nats");
+    tcase_add_checked_fixture(tc, setup, teardown);
+    tcase_set_timeout(tc, test_timeout(30));
+    tcase_add_test(tc, a_record_before_a_mark_that_clears_is_delivered);
+    suite_add_tcase(suite, tc);
+    return test_main(suite);
+}
