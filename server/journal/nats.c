@@ -30,8 +30,8 @@ static const char stream_name[] = "OBBD", subjects[] = "obbd.commit.*", prefix[]
 /* Something for the loop. */
 struct arrival {
     struct arrival *next;
-    enum { APPENDED, GOT, READ, DELIVERED, CAUGHT_UP } kind;
-    uint64_t tag;  /* of APPENDED, GOT and READ; of DELIVERED: its place in the log */
+    enum { APPENDED, GOT, READ, DELIVERED, AT_END, CAUGHT_UP } kind;
+    uint64_t tag;  /* of APPENDED, GOT and READ; of DELIVERED and AT_END: a place in the log */
     uint64_t seq;  /* of READ: its place in the log */
     uint64_t left; /* of DELIVERED: messages behind it */
     bool known;
@@ -102,6 +102,7 @@ struct nats {
     struct aside *asides;     /* owned; until the library has called their callbacks last */
     bool is_due;              /* the log is to be asked for anew */
     uint64_t read;            /* the last message that was taken over */
+    uint64_t left;            /* messages behind it, as the server said with it; or 0 */
     uint64_t taken;           /* likewise by the loop */
     uint64_t end, end_ms;     /* a place of the log that was its last one then */
     uint64_t read_all;        /* the last one of the log at the beginning; 0: nobody knows yet */
@@ -236,6 +237,8 @@ static void tell(struct nats *s, const struct arrival *a)
         s->calls.read(
             s->calls.context, a->tag, a->seq,
             (obb_str){.bytes = s->n.natsMsg_GetData(a->message), .length = bytes_of(s, a)});
+    } else if (a->kind == AT_END) {
+        s->calls.at_end(s->calls.context, a->tag);
     } else if (a->kind == CAUGHT_UP) {
         s->calls.caught_up(s->calls.context);
     } else {
@@ -428,6 +431,7 @@ static void on_message(natsConnection *connection, natsSubscription *subscriptio
             s, (struct arrival){.kind = DELIVERED, .tag = seq, .left = left, .message = message});
         if (taken) {
             s->read = seq;
+            s->left = left;
             s->arrived_bytes += (size_t)s->n.natsMsg_GetDataLength(message);
         } else {
             end_reading(s);
@@ -756,6 +760,18 @@ static void note_end(struct nats *s, uint64_t last)
     (void)pthread_mutex_unlock(&s->lock);
 }
 
+/* Tells, once a message, that nothing is left behind the last one, if the server said otherwise with
+ * it. Servers of 2.9 go on counting messages that were removed meanwhile. `read`: the last message
+ * that was taken over before the log was asked for its end, `last`. */
+static void tell_end(struct nats *s, uint64_t read, uint64_t last)
+{
+    (void)pthread_mutex_lock(&s->lock);
+    if (s->left > 0 && s->read == read && last <= read &&
+        hand_over(s, (struct arrival){.kind = AT_END, .tag = read}))
+        s->left = 0;
+    (void)pthread_mutex_unlock(&s->lock);
+}
+
 static bool is_due(struct nats *s)
 {
     (void)pthread_mutex_lock(&s->lock);
@@ -780,8 +796,10 @@ static void watch(struct nats *s)
             continue;
         }
         const uint64_t last = end_of_log(s);
-        if (last != 0)
-            note_end(s, wanted = last);
+        if (last == 0)
+            continue;
+        note_end(s, wanted = last);
+        tell_end(s, read, last);
     }
 }
 
@@ -1171,6 +1189,7 @@ static void rewind_log(struct srv_stream *stream, uint64_t seq)
     s->last_arrival = &s->first_arrival;
     s->arrived_bytes = 0;
     s->read = s->taken = seq - 1;
+    s->left = 0;
     end_reading(s);
     for (struct arrival *next; a != NULL; a = next) {
         next = a->next;

@@ -1790,6 +1790,15 @@ static void on_delivered(void *context, obb_str name, uint64_t seq, uint64_t lef
     end_gap(j);
 }
 
+static void on_end(void *context, uint64_t seq)
+{
+    struct shared *j = context;
+    if (j->is_lost || j->position != seq)
+        return;
+    j->gap_left = 0;
+    end_gap(j);
+}
+
 static bool wants(void *context)
 {
     const struct shared *j = context;
@@ -2123,6 +2132,7 @@ bool srv_shared_create(const srv_shared_options *options, struct srv_journal **o
                                                   .got = on_got,
                                                   .read = on_read,
                                                   .delivered = on_delivered,
+                                                  .at_end = on_end,
                                                   .rest = on_rest,
                                                   .wants = wants,
                                                   .caught_up = on_caught_up,

@@ -22,8 +22,11 @@ struct srv_stream_calls {
     /* The next message of the log; with the empty name, a mark. seq: its place; grows by 1 from
      * message to message, except after srv_stream.rewind, and where messages were removed. left:
      * how many messages stood behind it in the log when the servers sent it, and thus after every
-     * purge that was made before it was sent. */
+     * purge that was made before it was sent; perhaps it is too large. */
     void (*delivered)(void *context, obb_str name, uint64_t seq, uint64_t left, obb_str bytes);
+    /* Nothing stood behind the message that was delivered last, whose place is `seq`, some time
+     * after it was sent. Called if `left` of that message was not 0. */
+    void (*at_end)(void *context, uint64_t seq);
     /* Returns false if nothing may be delivered before srv_stream.resume. */
     bool (*wants)(void *context);
     /* One of the messages that srv_stream.read has asked for, in their order. The names of marks and

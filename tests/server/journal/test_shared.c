@@ -844,6 +844,25 @@ START_TEST(a_void_record_behind_a_purge_waits_until_the_log_was_read)
 }
 END_TEST
 
+/* The servers count messages as left that are gone: the log ends before they come. */
+START_TEST(a_void_record_behind_a_purge_waits_no_longer_than_to_the_end_of_the_log)
+{
+    const wire_record made = {.kind = WIRE_RECORD_MADE, .id = {8, 1}},
+                      void_one = {.kind = WIRE_RECORD_COMMIT, .id = {9, 1}, .base = {9, 9}};
+    fall_behind(&made, 3);
+    show_foreign("s", void_one);
+    the_log.left = 2;
+    show(0);
+    the_log.calls.at_end(the_log.calls.context, the_log.seq - 1); /* of an earlier moment */
+    the_log.calls.rest(the_log.calls.context);
+    ck_assert_str_eq(story, "");
+    the_log.calls.at_end(the_log.calls.context, the_log.seq);
+    the_log.calls.rest(the_log.calls.context);
+    ck_assert_str_eq(story, "good 1; ");
+    ck_assert_uint_eq(the_log.gets, 0);
+}
+END_TEST
+
 /* The first record behind the purge follows the newest one that was read. */
 START_TEST(a_record_that_follows_behind_a_purge_counts_at_once)
 {
@@ -1332,6 +1351,7 @@ int main(void)
     tcase_add_test(tc, parts_that_are_gone_are_in_a_snapshot);
     tcase_add_test(tc, a_late_record_behind_a_purge_does_not_count);
     tcase_add_test(tc, a_void_record_behind_a_purge_waits_until_the_log_was_read);
+    tcase_add_test(tc, a_void_record_behind_a_purge_waits_no_longer_than_to_the_end_of_the_log);
     tcase_add_test(tc, a_record_that_follows_behind_a_purge_counts_at_once);
     tcase_add_test(tc, the_rest_of_a_record_in_slices_behind_a_purge_waits);
     tcase_add_test(tc, a_snapshot_that_is_needed_is_tried_again);
