@@ -1,11 +1,12 @@
 /* The build of an index, in phases of independent chunks:
  *
  *   summarise  finds the key of each box: its column and its position along it (tiles.h)
- *   part       moves the boxes of each chunk to their columns, to positions counted before
+ *   part       moves number and position of each box to its column, to a place counted before
  *   order      orders the boxes of each column along it
  *   pack       packs the boxes in that order, with their bounds and the bounds of 16 leaves
  *
- * Between the phases, 48 bits a box (key and position) lie in the memory that becomes the ids. */
+ * Between the phases, the keys lie in the memory that becomes the versions, and what is parted in
+ * that of the ids. */
 #include "core/index/index.h"
 
 #include "core/base/alloc.h"
@@ -67,11 +68,11 @@ struct obb_build {
     struct obb_tiles *tiles;
     size_t summary_boxes, summary_chunks, order_chunks, pack_chunks;
     struct chunk_summary *summaries;
-    uint32_t *counts;                 /* of all chunks */
-    uint32_t *column_starts;          /* columns + 1 */
-    uint32_t *order_first;            /* order_chunks + 1 columns */
-    uint32_t *keys;                   /* of the boxes in the order of `versions` */
-    uint16_t *along;                  /* positions along columns, by column */
+    uint32_t *counts;        /* of all chunks */
+    uint32_t *column_starts; /* columns + 1 */
+    uint32_t *order_first;   /* order_chunks + 1 columns */
+    uint32_t *keys;          /* of the boxes in the order of `versions` */
+    uint64_t *parted; /* by column: the position along it, and below 32 bits the number of a box */
     const struct obb_version **to_of; /* `to` in the order of the index; NULL: no motion */
     struct packed *packed;            /* of each chunk of packing */
 };
@@ -399,20 +400,25 @@ static void part(struct obb_build *b, size_t chunk)
     const size_t begin = chunk * b->summary_boxes,
                  end = obb_least(begin + b->summary_boxes, b->count);
     for (size_t i = begin; i < end; i++) {
-        const uint32_t to = starts[b->keys[i] >> 16]++;
-        b->index->versions[to] = b->versions[i];
-        b->along[to] = (uint16_t)b->keys[i];
-        if (b->to != NULL)
-            b->to_of[to] = b->to[i];
+        const uint32_t key = b->keys[i];
+        b->parted[starts[key >> 16]++] = (uint64_t)(key & 0xffff) << 32 | i;
     }
 }
 
-static void permute(const struct obb_version **versions, const uint32_t *order, size_t count,
-                    const struct obb_version **spare)
+/* Orders the boxes of a column. `room` is for as many boxes: three arrays. */
+static void order_column(struct obb_build *b, size_t from, size_t count, uint16_t *room_along,
+                         uint32_t *room_order, uint32_t *spare)
 {
-    memcpy(spare, versions, count * sizeof(struct obb_version *));
+    const uint64_t *parted = b->parted + from;
     for (size_t i = 0; i < count; i++)
-        versions[i] = spare[order[i]];
+        room_along[i] = (uint16_t)(parted[i] >> 32);
+    obb_tiles_order_column(room_along, count, room_order, spare);
+    for (size_t i = 0; i < count; i++) {
+        const uint32_t which = (uint32_t)parted[room_order[i]];
+        b->index->versions[from + i] = b->versions[which];
+        if (b->to != NULL)
+            b->to_of[from + i] = b->to[which];
+    }
 }
 
 static obb_status order(struct obb_build *b, size_t chunk)
@@ -423,20 +429,15 @@ static obb_status order(struct obb_build *b, size_t chunk)
         most = n > most ? n : most;
     }
     uint32_t *ordered = obb_budget_malloc(b->budget, most, 2 * sizeof *ordered);
-    const struct obb_version **spare = obb_budget_malloc(b->budget, most, sizeof *spare);
-    const bool good = ordered != NULL && spare != NULL;
+    uint16_t *along = obb_budget_malloc(b->budget, most, sizeof *along);
+    const bool good = ordered != NULL && along != NULL;
     for (uint32_t column = b->order_first[chunk]; good && column < b->order_first[chunk + 1];
          column++) {
-        const size_t from = b->column_starts[column], n = b->column_starts[column + 1] - from;
-        if (n <= 1)
-            continue;
-        obb_tiles_order_column(b->along + from, n, ordered, ordered + most);
-        permute(b->index->versions + from, ordered, n, spare);
-        if (b->to != NULL)
-            permute(b->to_of + from, ordered, n, spare);
+        const size_t from = b->column_starts[column];
+        order_column(b, from, b->column_starts[column + 1] - from, along, ordered, ordered + most);
     }
     obb_budget_free(ordered);
-    obb_budget_free(spare);
+    obb_budget_free(along);
     return good ? OBB_OK : OBB_NO_MEMORY;
 }
 
@@ -595,8 +596,8 @@ static obb_status start(struct obb_build *b)
     status = take_sample(b);
     if (status != OBB_OK)
         return status;
-    b->keys = (uint32_t *)(void *)index->ids;
-    b->along = (uint16_t *)(void *)(b->keys + b->count);
+    b->keys = (uint32_t *)(void *)index->versions;
+    b->parted = index->ids;
     b->summary_boxes = SUMMARISE_BOXES;
     while (b->summary_boxes * SUMMARISE_CHUNKS < b->count)
         b->summary_boxes *= 2;

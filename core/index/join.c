@@ -622,6 +622,19 @@ static bool goes_on(struct finding *f)
     return f->status == OBB_OK;
 }
 
+/* Pairs in lists; entries NULL: none. */
+struct pairs {
+    uint64_t *ranks, *entries;
+};
+
+/* Either both have entries, or neither has. */
+static void move(const struct pairs *from, size_t i, const struct pairs *to, size_t k)
+{
+    to->ranks[k] = from->ranks[i];
+    if (to->entries != NULL) /* NOLINTNEXTLINE(clang-analyzer-core.NullDereference) */
+        to->entries[k] = from->entries[i];
+}
+
 static bool lists_boxes(const struct obb_join *join)
 {
     return join->wish.list == OBB_JOIN_BOXES || join->wish.list == OBB_JOIN_IDS;
@@ -690,17 +703,19 @@ static uint64_t either(uint64_t mask, uint64_t if_set, uint64_t if_clear)
 }
 
 /* Adds up to JUDGED pairs to those of the chunk. Free of branches that depend on the ids, as those
- * would be guessed wrong half of the time. */
-static void add(struct finding *f, const uint32_t *a, const uint32_t *b, uint32_t count)
+ * would be guessed wrong half of the time. Inlined, so that what its callers know of the last two
+ * parameters leaves the loop. */
+static inline __attribute__((always_inline)) void add_pairs(struct finding *f, const uint32_t *a,
+                                                            const uint32_t *b, uint32_t count,
+                                                            bool far_apart, bool with_entries)
 {
     const struct obb_join *join = f->join;
     const struct match *match = f->match;
     const uint64_t *ids_a = match->a->index->ids, *ids_b = match->b->index->ids;
     const uint64_t least_id = join->least_id, base_a = match->a->base, base_b = match->b->base;
-    const bool far_apart = join->sorted != NULL;
     const unsigned shift = join->range_shift;
     uint64_t *ranks = f->ranks + f->counts.pairs;
-    uint64_t *entries = f->entries != NULL ? f->entries + f->counts.pairs : NULL;
+    uint64_t *entries = with_entries ? f->entries + f->counts.pairs : NULL;
     uint32_t *sizes = f->sizes;
     for (uint32_t i = 0; i < count; i++) {
         const uint32_t at = b[i] & ~OBB_PACKED_SURE;
@@ -711,12 +726,35 @@ static void add(struct finding *f, const uint32_t *a, const uint32_t *b, uint32_
         const uint64_t least = either(turned, y, x), most = either(turned, x, y);
         ranks[i] = least << 32 | most;
         sizes[least >> shift]++;
-        if (entries != NULL) {
+        if (with_entries) {
             const uint64_t entry_a = base_a + a[i], entry_b = base_b + at;
             entries[i] = either(turned, entry_b, entry_a) << 32 | either(turned, entry_a, entry_b);
         }
     }
     f->counts.pairs += count;
+}
+
+static void add(struct finding *f, const uint32_t *a, const uint32_t *b, uint32_t count)
+{
+    if (f->join->sorted != NULL)
+        add_pairs(f, a, b, count, true, f->entries != NULL);
+    else if (f->entries != NULL)
+        add_pairs(f, a, b, count, false, true);
+    else
+        add_pairs(f, a, b, count, false, false);
+}
+
+/* Returns which of up to JUDGED pairs are surely some, as bits. */
+static uint32_t surely(const uint32_t *b, uint32_t count)
+{
+    uint32_t all = OBB_PACKED_SURE, sure = 0;
+    for (uint32_t i = 0; i < count; i++)
+        all &= b[i];
+    if (all != 0) /* as most of the time */
+        return UINT32_MAX >> (JUDGED - count);
+    for (uint32_t i = 0; i < count; i++)
+        sure |= (b[i] >> 31) << i;
+    return sure;
 }
 
 static bool take(void *context, const uint32_t *a, const uint32_t *b, size_t count)
@@ -731,9 +769,7 @@ static bool take(void *context, const uint32_t *a, const uint32_t *b, size_t cou
     for (size_t from = 0; from < count; from += JUDGED) {
         const uint32_t n = (uint32_t)obb_least(count - from, JUDGED);
         const uint32_t every = UINT32_MAX >> (JUDGED - n);
-        uint32_t sure = 0;
-        for (uint32_t i = 0; i < n; i++)
-            sure |= (b[from + i] >> 31) << i;
+        const uint32_t sure = surely(b + from, n);
         for (uint32_t i = 0; lists && i < n; i++)
             __builtin_prefetch(&ids_b[b[from + i] & ~OBB_PACKED_SURE]);
         const uint32_t asked = all ? every : every & ~sure;
@@ -776,12 +812,11 @@ static obb_status part(struct finding *f, struct list *list)
         list->starts[r] = sum;
         sum += n;
     }
-    for (size_t i = 0; i < count; i++) { /* to where it ends */
-        const uint32_t to = list->starts[f->ranks[i] >> 32 >> join->range_shift]++;
-        list->ranks[to] = f->ranks[i];
-        if (f->entries != NULL)
-            list->entries[to] = f->entries[i];
-    }
+    const struct pairs from = {f->ranks, f->entries}, to = {list->ranks, list->entries};
+    const unsigned shift = join->range_shift;
+    uint32_t *starts = list->starts;
+    for (size_t i = 0; i < count; i++) /* to where it ends */
+        move(&from, i, &to, starts[from.ranks[i] >> 32 >> shift]++);
     memmove(list->starts + 1, list->starts, join->ranges * sizeof *list->starts);
     list->starts[0] = 0;
     return OBB_OK;
@@ -884,19 +919,6 @@ static obb_status start_ordering(struct obb_join *join)
     return join->ranks != NULL || join->ids != NULL || join->boxes != NULL ? OBB_OK : OBB_NO_MEMORY;
 }
 
-/* Pairs to be sorted; entries NULL: none. */
-struct pairs {
-    uint64_t *ranks, *entries;
-};
-
-/* Either both have entries, or neither has. */
-static void move(const struct pairs *from, size_t i, const struct pairs *to, size_t k)
-{
-    to->ranks[k] = from->ranks[i];
-    if (to->entries != NULL) /* NOLINTNEXTLINE(clang-analyzer-core.NullDereference) */
-        to->entries[k] = from->entries[i];
-}
-
 static struct pairs pairs_at(const struct pairs *pairs, size_t i)
 {
     return (struct pairs){pairs->ranks + i, pairs->entries != NULL ? pairs->entries + i : NULL};
@@ -918,20 +940,27 @@ static void insertion_sort(const struct pairs *pairs, size_t count)
     }
 }
 
-/* Moves each pair to the left of at most two larger ones: the two largest so far are carried along.
- * No branch depends on the pairs. Then all but a few are in order. */
+/* Sorts ranks of which hardly one stands behind more than two larger ones. The two largest so far
+ * are carried along, so that no branch depends on the others. */
 static void settle(uint64_t *ranks, size_t count)
 {
-    uint64_t low = ranks[0], high = ranks[1];
+    uint64_t low = ranks[0], high = ranks[1], last = 0;
     if (low > high) {
         low = ranks[1];
         high = ranks[0];
     }
     for (size_t i = 2; i < count; i++) {
-        const uint64_t key = ranks[i], middle = key < low ? low : key;
-        ranks[i - 2] = key < low ? key : low;
+        const uint64_t key = ranks[i], middle = key < low ? low : key,
+                       least = key < low ? key : low;
         low = middle < high ? middle : high;
         high = middle < high ? high : middle;
+        size_t k = i - 2;
+        if (__builtin_expect(least < last, 0))
+            for (; k > 0 && ranks[k - 1] > least; k--)
+                ranks[k] = ranks[k - 1];
+        else
+            last = least;
+        ranks[k] = least;
     }
     ranks[count - 2] = low;
     ranks[count - 1] = high;
@@ -991,7 +1020,7 @@ static struct pairs found_in(const struct list *list, size_t range, size_t *out_
 static void gather_narrow(const struct obb_join *join, size_t range, size_t total,
                           const struct pairs *out, const struct pairs *spare)
 {
-    uint32_t starts[1 << NARROW], sum = 0, most = 0;
+    uint32_t starts[1 << NARROW], sum = 0, bits = 0;
     const uint32_t width = 1u << join->range_shift, low = width - 1;
     size_t count;
     memset(starts, 0, width * sizeof starts[0]);
@@ -1004,17 +1033,18 @@ static void gather_narrow(const struct obb_join *join, size_t range, size_t tota
         const uint32_t n = starts[i];
         starts[i] = sum;
         sum += n;
-        most = n > most ? n : most;
+        bits |= n;
     }
     for (size_t c = 0; c < join->chunks; c++) {
         const struct pairs found = found_in(&join->lists[c], range, &count);
         for (size_t i = 0; i < count; i++)
             move(&found, i, out, starts[found.ranks[i] >> 32 & low]++);
     }
-    if (most <= FEW) {
+    if (bits < FEW) { /* so is each n */
         if (out->entries == NULL)
             settle(out->ranks, total);
-        insertion_sort(out, total);
+        else
+            insertion_sort(out, total);
         return;
     }
     uint32_t from = 0;
