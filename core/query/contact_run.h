@@ -1,5 +1,5 @@
 /* Contacts as a run: one array of all pairs by (id, id), with the versions of their boxes. A commit
- * that touches many boxes updates a run in two passes over it, and reads no box that it did not
+ * that touches many boxes updates a run in one pass over it, and reads no box that it did not
  * touch. Internal to core/query. */
 #ifndef OBB_CONTACT_RUN_H
 #define OBB_CONTACT_RUN_H
@@ -14,7 +14,7 @@
 
 struct obb_contact_run {
     obb_id_pair *pairs; /* of the budget */
-    size_t count, capacity;
+    size_t count;
 };
 
 /* The boxes that a commit ended. If their ids are near each other: a bit for each id from the least
@@ -37,20 +37,25 @@ void obb_ended_fini(struct obb_ended *ended);
 /* Returns whether the commit removed the box. */
 bool obb_ended_removed(const struct obb_ended *ended, uint64_t id);
 
-/* Makes room for `capacity` pairs in all. OBB_NO_MEMORY. */
-obb_status obb_contact_run_reserve(struct obb_contact_run *run, size_t capacity,
-                                   struct obb_budget *budget);
+/* Makes room for `count` pairs in an empty run. OBB_NO_MEMORY. */
+obb_status obb_contact_run_init(struct obb_contact_run *run, size_t count,
+                                struct obb_budget *budget);
 
-/* Takes the pairs of ended boxes out of the run. Both lists stay in order.
+/* Takes a pair that a commit has changed: NULL where it is not in the run. Returns false if there
+ * is no memory. */
+typedef bool obb_contact_told(void *context, const obb_id_pair *before, const obb_id_pair *after);
+
+/* Brings the run to the state after a commit: the pairs of ended boxes leave it, and those of
+ * `present` come in.
  *
- * *out     the pairs taken out, drawn from the budget; the caller frees them by obb_budget_free.
- * Errors   OBB_NO_MEMORY, and then *out is not written and the contents of the run are unspecified.
- * Cost     O(pairs of the run). */
-obb_status obb_contact_run_part(struct obb_contact_run *run, const struct obb_ended *ended,
-                                struct obb_budget *budget, obb_id_pair **out, size_t *out_count);
-
-/* Merges sorted pairs into the run, which has none of them and has room for all. O(pairs of
- * both). */
-void obb_contact_run_merge(struct obb_contact_run *run, const obb_id_pair *pairs, size_t count);
+ * present  by (id, id); none of them is a pair of the run that stays there.
+ * tell     is called for each pair that has begun or is gone, in order; and with `stayed` also for
+ *          each that has left the run and has come back. The pairs live until it returns.
+ * Errors   OBB_NO_MEMORY, and then the run is as it was.
+ * Cost     O(pairs of both); as much memory as they need, besides that of the run as it was. */
+obb_status obb_contact_run_advance(struct obb_contact_run *run, const struct obb_ended *ended,
+                                   const obb_id_pair *present, size_t count, bool stayed,
+                                   struct obb_budget *budget, obb_contact_told *tell,
+                                   void *context);
 
 #endif

@@ -5,7 +5,7 @@
  * While commits move a few boxes, a pair is linked into a list of each of its two boxes. So a box
  * finds its pairs without a look at others, and a pair is removed from both lists in constant time.
  * While commits move many, all pairs stand in one sorted array, and a commit is merged into it. 32
- * bytes a pair in both forms.
+ * bytes a pair in both forms; twice as many while an array is merged.
  *
  * Source  Box2D keeps its contacts in lists in the same way. */
 #ifndef OBB_CONTACTS_H

@@ -1,13 +1,13 @@
-/* Runs of contacts, and the sets of ended boxes that part them, against a look at every box. */
+/* Runs of contacts, and the sets of ended boxes, against a look at every box and every pair. */
 #include "core/query/contact_run.h"
 
 #include "core/versions/version.h"
 #include "tests/support/fault.h"
 #include "tests/support/test.h"
 
-#include <string.h>
+#include <stdio.h>
 
-enum { BOXES = 300, MOST_PAIRS = 2000 };
+enum { BOXES = 300 };
 
 struct world {
     struct obb_version boxes[BOXES]; /* by id */
@@ -35,49 +35,112 @@ static void choose(struct world *world, uint64_t step, size_t share, test_rng *r
     world->committed.made = world->made_list;
 }
 
-/* Fills a run with random pairs in order. Returns their number. */
-static size_t fill(struct obb_contact_run *run, const struct world *world, test_rng *rng)
+/* What a commit does to each pair of boxes, in their order. */
+enum lot { NEVER, STAYS, COMES, GOES, COMES_BACK, LOTS };
+
+static size_t rank_of(const struct world *world, const struct obb_version *box)
 {
-    ck_assert_int_eq(obb_contact_run_reserve(run, MOST_PAIRS, NULL), OBB_OK);
+    return (size_t)(box - world->boxes);
+}
+
+static obb_id_pair pair_of(const struct world *world, size_t a, size_t b)
+{
+    return (obb_id_pair){.id = {world->boxes[a].id, world->boxes[b].id},
+                         .boxes = {&world->boxes[a], &world->boxes[b]}};
+}
+
+/* The pairs of a world before and after a commit, and what is to be told of them. */
+struct story {
+    const struct world *world;
+    enum lot lots[BOXES][BOXES];
+    obb_id_pair present[BOXES * BOXES / 2];
+    size_t present_count, counts[LOTS];
+    bool stayed;
+    size_t a, b;       /* where the search for the next pair goes on */
+    size_t told, most; /* most: no memory for more; SIZE_MAX: enough */
+};
+
+/* Chooses what a commit does, and fills the run and the present pairs. */
+static void tell_lots(struct story *story, const struct world *world, struct obb_contact_run *run,
+                      size_t share, test_rng *rng)
+{
+    *story = (struct story){.world = world, .b = 1, .most = SIZE_MAX};
+    ck_assert_int_eq(obb_contact_run_init(run, BOXES * BOXES / 2, NULL), OBB_OK);
     run->count = 0;
     for (size_t a = 0; a < BOXES; a++)
-        for (size_t b = a + 1; b < BOXES && run->count < MOST_PAIRS; b++)
-            if (test_below(rng, 25) == 0)
-                run->pairs[run->count++] =
-                    (obb_id_pair){.id = {world->boxes[a].id, world->boxes[b].id},
-                                  .boxes = {&world->boxes[a], &world->boxes[b]}};
-    return run->count;
+        for (size_t b = a + 1; b < BOXES; b++) {
+            const bool was = test_below(rng, share) == 0, is = test_below(rng, share) == 0;
+            enum lot lot = was ? STAYS : NEVER;
+            if (world->ended[a] || world->ended[b])
+                lot = was ? is ? COMES_BACK : GOES : is ? COMES : NEVER;
+            else if (!was && is && (world->made[a] || world->made[b]))
+                lot = COMES;
+            story->lots[a][b] = lot;
+            story->counts[lot]++;
+            if (was)
+                run->pairs[run->count++] = pair_of(world, a, b);
+            if (lot == COMES || lot == COMES_BACK)
+                story->present[story->present_count++] = pair_of(world, a, b);
+        }
 }
 
-/* Asserts that a list has the pairs of `all` of which a box was ended, or those of which none was,
- * in order. */
-static void check_part(const struct world *world, const obb_id_pair *all, size_t count,
-                       const obb_id_pair *list, size_t list_count, bool ended)
+/* Goes on to the next pair that is to be told. */
+static enum lot next_told(struct story *story)
+{
+    for (; story->a < BOXES; story->a++, story->b = story->a + 1)
+        for (; story->b < BOXES; story->b++) {
+            const enum lot lot = story->lots[story->a][story->b];
+            if (lot == COMES || lot == GOES || (lot == COMES_BACK && story->stayed))
+                return lot;
+        }
+    return NEVER;
+}
+
+static bool on_told(void *context, const obb_id_pair *before, const obb_id_pair *after)
+{
+    struct story *story = context;
+    const enum lot lot = next_told(story);
+    if (story->told == story->most)
+        return false;
+    ck_assert_int_ne(lot, NEVER);
+    ck_assert_int_eq(before == NULL, lot == COMES);
+    ck_assert_int_eq(after == NULL, lot == GOES);
+    const obb_id_pair *either[] = {before, after};
+    for (size_t i = 0; i < 2; i++)
+        if (either[i] != NULL) {
+            ck_assert_uint_eq(rank_of(story->world, either[i]->boxes.a), story->a);
+            ck_assert_uint_eq(rank_of(story->world, either[i]->boxes.b), story->b);
+        }
+    story->b++;
+    story->told++;
+    return true;
+}
+
+/* Asserts that the run has the pairs of these lots, in order. */
+static void check_run(const struct story *story, const struct obb_contact_run *run, bool after)
 {
     size_t at = 0;
-    for (size_t i = 0; i < count; i++) {
-        const size_t a = (size_t)(all[i].boxes.a - world->boxes),
-                     b = (size_t)(all[i].boxes.b - world->boxes);
-        if ((world->ended[a] || world->ended[b]) != ended)
-            continue;
-        ck_assert_uint_lt(at, list_count);
-        ck_assert_ptr_eq(list[at].boxes.a, all[i].boxes.a);
-        ck_assert_ptr_eq(list[at].boxes.b, all[i].boxes.b);
-        ck_assert_uint_eq(list[at].id[0], all[i].id[0]);
-        ck_assert_uint_eq(list[at].id[1], all[i].id[1]);
-        at++;
-    }
-    ck_assert_uint_eq(at, list_count);
+    for (size_t a = 0; a < BOXES; a++)
+        for (size_t b = a + 1; b < BOXES; b++) {
+            const enum lot lot = story->lots[a][b];
+            if (lot != STAYS && lot != COMES_BACK && lot != (after ? COMES : GOES))
+                continue;
+            const obb_id_pair expected = pair_of(story->world, a, b);
+            ck_assert_uint_lt(at, run->count);
+            ck_assert_mem_eq(&run->pairs[at], &expected, sizeof expected);
+            at++;
+        }
+    ck_assert_uint_eq(at, run->count);
 }
 
-START_TEST(a_run_is_parted_by_the_ended_boxes_and_merged_again)
+START_TEST(a_run_is_that_after_the_commit_and_tells_what_changed)
 {
     static const uint64_t steps[] = {1, 5, 1000, (uint64_t)1 << 40};
     static const size_t shares[] = {1, 2, 5, 30, 1000000};
-    static obb_id_pair all[MOST_PAIRS];
     static struct world world;
+    static struct story story;
     test_rng rng = {.s = 20261129};
-    size_t near = 0, far = 0, removed = 0, taken_in_all = 0, kept = 0;
+    size_t near = 0, far = 0, removed = 0, counts[LOTS] = {0}, told = 0, empty = 0;
     for (size_t round = 0; round < test_effort(80); round++) {
         choose(&world, steps[round % 4], shares[round / 4 % 5], &rng);
         struct obb_ended ended;
@@ -90,29 +153,58 @@ START_TEST(a_run_is_parted_by_the_ended_boxes_and_merged_again)
             ck_assert(!obb_ended_removed(&ended, world.boxes[BOXES - 1].id + 1 + i));
             removed += world.ended[i] && !world.made[i];
         }
-        struct obb_contact_run run = {.pairs = NULL};
-        const size_t count = fill(&run, &world, &rng);
-        memcpy(all, run.pairs, count * sizeof all[0]);
-        obb_id_pair *taken;
-        size_t taken_count;
-        ck_assert_int_eq(obb_contact_run_part(&run, &ended, NULL, &taken, &taken_count), OBB_OK);
-        check_part(&world, all, count, taken, taken_count, true);
-        check_part(&world, all, count, run.pairs, run.count, false);
-        taken_in_all += taken_count;
-        kept += run.count;
-        obb_contact_run_merge(&run, taken, taken_count);
-        ck_assert_uint_eq(run.count, count);
-        for (size_t i = 0; i < count; i++)
-            ck_assert_ptr_eq(run.pairs[i].boxes.b, all[i].boxes.b);
-        obb_budget_free(taken);
+        struct obb_contact_run run;
+        tell_lots(&story, &world, &run, round % 7 == 6 ? 1000000 : 3 + round % 30, &rng);
+        story.stayed = round % 2 == 0;
+        empty += run.count == 0 || story.present_count == 0;
+        ck_assert_int_eq(obb_contact_run_advance(&run, &ended, story.present, story.present_count,
+                                                 story.stayed, NULL, on_told, &story),
+                         OBB_OK);
+        ck_assert_int_eq(next_told(&story), NEVER);
+        check_run(&story, &run, true);
+        for (size_t i = 0; i < LOTS; i++)
+            counts[i] += story.counts[i];
+        told += story.told;
         obb_budget_free(run.pairs);
         obb_ended_fini(&ended);
     }
     ck_assert_uint_gt(near, 20);
     ck_assert_uint_gt(far, 20);
     ck_assert_uint_gt(removed, 100);
-    ck_assert_uint_gt(taken_in_all, 1000);
-    ck_assert_uint_gt(kept, 1000);
+    ck_assert_uint_gt(empty, 5);
+    for (size_t i = STAYS; i < LOTS; i++)
+        ck_assert_uint_gt(counts[i], 1000);
+    ck_assert_uint_gt(told, 1000);
+    printf("%zu pairs stayed, %zu came, %zu went, %zu came back\n", counts[STAYS], counts[COMES],
+           counts[GOES], counts[COMES_BACK]);
+}
+END_TEST
+
+START_TEST(a_run_is_as_it_was_without_memory)
+{
+    static struct world world;
+    static struct story story;
+    test_rng rng = {.s = 20261201};
+    choose(&world, 5, 5, &rng);
+    struct obb_ended ended;
+    struct obb_contact_run run;
+    ck_assert_int_eq(obb_ended_init(&ended, &world.committed, NULL), OBB_OK);
+    tell_lots(&story, &world, &run, 10, &rng);
+    const size_t all = story.counts[COMES] + story.counts[GOES];
+    ck_assert_uint_gt(all, 100);
+    for (size_t most = 0; most <= all; most++) {
+        story.a = story.told = 0;
+        story.b = 1;
+        story.most = most;
+        fault_arm(most == 0 ? 1 : 0); /* then the run itself has none */
+        const obb_status status = obb_contact_run_advance(
+            &run, &ended, story.present, story.present_count, false, NULL, on_told, &story);
+        fault_arm(0);
+        ck_assert_int_eq(status, most < all ? OBB_NO_MEMORY : OBB_OK);
+        check_run(&story, &run, status == OBB_OK);
+    }
+    obb_budget_free(run.pairs);
+    obb_ended_fini(&ended);
 }
 END_TEST
 
@@ -140,7 +232,8 @@ int main(void)
 {
     Suite *suite = suite_create("contact_run");
     TCase *tc = tcase_create("contact_run");
-    tcase_add_test(tc, a_run_is_parted_by_the_ended_boxes_and_merged_again);
+    tcase_add_test(tc, a_run_is_that_after_the_commit_and_tells_what_changed);
+    tcase_add_test(tc, a_run_is_as_it_was_without_memory);
     tcase_add_test(tc, want_of_memory_for_the_ended_boxes_is_a_status);
     suite_add_tcase(suite, tc);
     return test_main(suite);
