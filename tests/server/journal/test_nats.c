@@ -115,13 +115,15 @@ static void teardown(void)
  * clears, so that whoever was not given the record by then would never be. */
 START_TEST(a_record_before_a_mark_that_clears_is_delivered)
 {
-    enum { RECORDS = 1000 };
+    enum { RECORDS = 1000, FLIGHT = 200 };
     static struct reader writer, late;
     open_reader(&writer);
     for (uint64_t i = 0; i < RECORDS; i++) {
         const obb_str bytes = {(const char *)&i, sizeof i};
         ck_assert(writer.stream->append(writer.stream, obb_str_of("a scene"), 2 * i, bytes));
         ck_assert(writer.stream->mark(writer.stream, 2 * i + 1, obb_str_of("a mark"), true));
+        while (writer.appended + FLIGHT < 2 * i)
+            srv_loop_step(loop, 10);
     }
     while (writer.appended < (size_t)2 * RECORDS)
         srv_loop_step(loop, 10);
