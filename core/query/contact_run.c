@@ -137,18 +137,41 @@ bool obb_ended_removed(const struct obb_ended *ended, uint64_t id)
 obb_status obb_contact_run_init(struct obb_contact_run *run, size_t count,
                                 struct obb_budget *budget)
 {
-    run->pairs = obb_budget_malloc(budget, count + COPIED, sizeof *run->pairs);
-    return run->pairs != NULL ? OBB_OK : OBB_NO_MEMORY;
+    const size_t room = count + COPIED;
+    char *block = obb_budget_malloc(budget, room, sizeof *run->boxes + sizeof *run->ids);
+    *run = (struct obb_contact_run){.boxes = NULL};
+    if (block == NULL)
+        return OBB_NO_MEMORY;
+    run->boxes = (void *)block;
+    run->ids = (void *)(block + room * sizeof *run->boxes);
+    return OBB_OK;
 }
 
-static bool before(const obb_id_pair *a, const obb_id_pair *b)
+void obb_contact_run_fini(struct obb_contact_run *run)
 {
-    return a->id[0] != b->id[0] ? a->id[0] < b->id[0] : a->id[1] < b->id[1];
+    obb_budget_free(run->boxes);
+    *run = (struct obb_contact_run){.boxes = NULL};
+}
+
+static void append(struct obb_contact_run *run, const uint64_t ids[2], const obb_box_pair *boxes)
+{
+    memcpy(run->ids[run->count], ids, sizeof run->ids[0]);
+    run->boxes[run->count++] = *boxes;
+}
+
+void obb_contact_run_add(struct obb_contact_run *run, const obb_box_pair *boxes)
+{
+    append(run, (const uint64_t[]){boxes->a->id, boxes->b->id}, boxes);
+}
+
+static bool before(const uint64_t a[2], const uint64_t b[2])
+{
+    return a[0] != b[0] ? a[0] < b[0] : a[1] < b[1];
 }
 
 /* A run that is on its way to the state after a commit. */
 struct passage {
-    const struct obb_ended *ended;
+    const struct obb_contact_run *from;
     struct obb_contact_run to;
     const obb_id_pair *next, *end; /* of the present pairs */
     bool stayed, good;             /* good: there was memory for all */
@@ -158,24 +181,25 @@ struct passage {
 
 /* Returns which of up to BLOCK pairs have a box that has ended, as bits. Free of branches that
  * depend on the pairs: a tenth of all boxes ends a fifth of all pairs, in no order. */
-static uint64_t ended_of(const struct obb_ended *ended, const obb_id_pair *pairs, size_t count)
+static uint64_t ended_of(const struct obb_ended *ended, uint64_t (*const ids)[2], size_t count)
 {
     uint64_t may = 0, has_one = 0;
     for (size_t i = 0; i < count; i++)
-        may |= (uint64_t)(may_have(ended, pairs[i].id[0]) | may_have(ended, pairs[i].id[1])) << i;
+        may |= (uint64_t)(may_have(ended, ids[i][0]) | may_have(ended, ids[i][1])) << i;
     if (ended->span > 0)
         return may;
     for (; may != 0; may &= may - 1) {
-        const obb_id_pair *pair = &pairs[__builtin_ctzll(may)];
-        if (has(ended, pair->id[0]) || has(ended, pair->id[1]))
+        const uint64_t *pair = ids[__builtin_ctzll(may)];
+        if (has(ended, pair[0]) || has(ended, pair[1]))
             has_one |= may & -may;
     }
     return has_one;
 }
 
-static bool is_before(const struct passage *p, const obb_id_pair *pair)
+/* Returns whether the next present pair comes before pair i of the run. */
+static bool is_before(const struct passage *p, size_t i)
 {
-    return p->next < p->end && before(p->next, pair);
+    return p->next < p->end && before(p->next->id, p->from->ids[i]);
 }
 
 static void tell(struct passage *p, const obb_id_pair *old, const obb_id_pair *present)
@@ -186,36 +210,42 @@ static void tell(struct passage *p, const obb_id_pair *old, const obb_id_pair *p
 /* The next present pair comes in. */
 static void come(struct passage *p, const obb_id_pair *old)
 {
-    p->to.pairs[p->to.count++] = *p->next;
+    append(&p->to, p->next->id, &p->next->boxes);
     if (old == NULL || p->stayed)
         tell(p, old, p->next);
     p->next++;
 }
 
-/* These pairs stay. Some behind them are copied too, and overwritten later: how many stay cannot be
- * predicted. */
-static void stay(struct passage *p, const obb_id_pair *pairs, size_t count)
+/* The pairs from i to end - 1 of the run stay. Some behind them are copied too, and overwritten
+ * later: how many stay cannot be predicted. */
+static void stay(struct passage *p, size_t i, size_t end)
 {
-    while (count > 0 && is_before(p, &pairs[count - 1])) { /* it begins among them */
-        for (; before(pairs, p->next); pairs++, count--)
-            p->to.pairs[p->to.count++] = *pairs;
+    const struct obb_contact_run *from = p->from;
+    struct obb_contact_run *to = &p->to;
+    while (i < end && is_before(p, end - 1)) { /* it begins among them */
+        for (; before(from->ids[i], p->next->id); i++)
+            append(to, from->ids[i], &from->boxes[i]);
         come(p, NULL);
     }
-    obb_id_pair *to = p->to.pairs + p->to.count;
-    for (size_t i = 0; i < count; i += COPIED)
-        memcpy(to + i, pairs + i, COPIED * sizeof *to);
-    p->to.count += count;
+    const size_t shift = to->count - i;
+    for (size_t k = i; k < end; k += COPIED) {
+        memcpy(to->ids[k + shift], from->ids[k], COPIED * sizeof to->ids[0]);
+        memcpy(&to->boxes[k + shift], &from->boxes[k], COPIED * sizeof to->boxes[0]);
+    }
+    to->count += end - i;
 }
 
-/* This pair leaves, and perhaps comes back. */
-static void leave(struct passage *p, const obb_id_pair *old)
+/* Pair i of the run leaves it, and perhaps comes back. */
+static void leave(struct passage *p, size_t i)
 {
-    while (is_before(p, old))
+    const uint64_t *ids = p->from->ids[i];
+    const obb_id_pair old = {.id = {ids[0], ids[1]}, .boxes = p->from->boxes[i]};
+    while (is_before(p, i))
         come(p, NULL);
-    if (p->next < p->end && !before(old, p->next))
-        come(p, old);
+    if (p->next < p->end && !before(ids, p->next->id))
+        come(p, &old);
     else
-        tell(p, old, NULL);
+        tell(p, &old, NULL);
 }
 
 obb_status obb_contact_run_advance(struct obb_contact_run *run, const struct obb_ended *ended,
@@ -223,7 +253,7 @@ obb_status obb_contact_run_advance(struct obb_contact_run *run, const struct obb
                                    struct obb_budget *budget, obb_contact_told *tell_of,
                                    void *context)
 {
-    struct passage p = {.ended = ended,
+    struct passage p = {.from = run,
                         .next = present,
                         .end = present + count,
                         .stayed = stayed,
@@ -232,21 +262,21 @@ obb_status obb_contact_run_advance(struct obb_contact_run *run, const struct obb
                         .context = context};
     if (obb_contact_run_init(&p.to, run->count + count, budget) != OBB_OK)
         return OBB_NO_MEMORY;
-    for (size_t from = 0; from < run->count && p.good; from += BLOCK) {
-        const obb_id_pair *pairs = run->pairs + from;
-        const size_t block = obb_least(BLOCK, run->count - from);
-        size_t first = 0;
-        for (uint64_t left = ended_of(ended, pairs, block); left != 0; left &= left - 1) {
-            const size_t i = (size_t)__builtin_ctzll(left);
-            stay(&p, pairs + first, i - first);
-            leave(&p, &pairs[i]);
+    for (size_t block = 0; block < run->count && p.good; block += BLOCK) {
+        const size_t pairs = obb_least(BLOCK, run->count - block);
+        size_t first = block;
+        for (uint64_t left = ended_of(ended, run->ids + block, pairs); left != 0;
+             left &= left - 1) {
+            const size_t i = block + (size_t)__builtin_ctzll(left);
+            stay(&p, first, i);
+            leave(&p, i);
             first = i + 1;
         }
-        stay(&p, pairs + first, block - first);
+        stay(&p, first, block + pairs);
     }
     while (p.next < p.end)
         come(&p, NULL);
-    obb_budget_free(p.good ? run->pairs : p.to.pairs);
+    obb_contact_run_fini(p.good ? run : &p.to);
     if (p.good)
         *run = p.to;
     return p.good ? OBB_OK : OBB_NO_MEMORY;

@@ -13,7 +13,8 @@
 #include <stdint.h>
 
 struct obb_contact_run {
-    obb_id_pair *pairs; /* of the budget */
+    obb_box_pair *boxes; /* of the budget */
+    uint64_t (*ids)[2];  /* of these boxes; in the same block. Few passes read both. */
     size_t count;
 };
 
@@ -37,9 +38,14 @@ void obb_ended_fini(struct obb_ended *ended);
 /* Returns whether the commit removed the box. */
 bool obb_ended_removed(const struct obb_ended *ended, uint64_t id);
 
-/* Makes room for `count` pairs in an empty run. OBB_NO_MEMORY. */
+/* Makes an empty run with room for `count` pairs. The caller releases it by obb_contact_run_fini.
+ * OBB_NO_MEMORY. */
 obb_status obb_contact_run_init(struct obb_contact_run *run, size_t count,
                                 struct obb_budget *budget);
+void obb_contact_run_fini(struct obb_contact_run *run); /* all zeroes are fine */
+
+/* Adds a pair behind all others. There must be room. */
+void obb_contact_run_add(struct obb_contact_run *run, const obb_box_pair *boxes);
 
 /* Takes a pair that a commit has changed: NULL where it is not in the run. Returns false if there
  * is no memory. */

@@ -25,6 +25,7 @@
 
 #include <assert.h>
 #include <stdlib.h>
+#include <string.h>
 
 /* No place. A place in the list of a box is a pair and one of its two sides: pair * 2 + side. */
 #define NOWHERE UINT32_MAX
@@ -184,18 +185,13 @@ static void drop(struct obb_contacts *contacts, uint32_t at)
 
 /* ---- Life ------------------------------------------------------------------------------------ */
 
-static obb_id_pair id_pair_of(const obb_box_pair *boxes)
-{
-    return (obb_id_pair){.id = {boxes->a->id, boxes->b->id}, .boxes = *boxes};
-}
-
 /* Fills the run, which is empty, with sorted pairs. */
 static obb_status fill_run(struct obb_contacts *contacts, const obb_box_pair *pairs, size_t count)
 {
     struct obb_contact_run *run = &contacts->run;
     const obb_status status = obb_contact_run_init(run, count, contacts->budget);
     for (size_t i = 0; status == OBB_OK && i < count; i++)
-        run->pairs[run->count++] = id_pair_of(&pairs[i]);
+        obb_contact_run_add(run, &pairs[i]);
     return status;
 }
 
@@ -219,9 +215,8 @@ static obb_status to_lists(struct obb_contacts *contacts)
         obb_budget_calloc(contacts->budget, contacts->head_mask + 1, sizeof *contacts->heads);
     bool good = contacts->heads != NULL && pairs_reserve(contacts, run->count);
     for (size_t i = 0; i < run->count && good; i++)
-        good = add(contacts, run->pairs[i].id[0], run->pairs[i].id[1]);
-    obb_budget_free(run->pairs);
-    *run = (struct obb_contact_run){.pairs = NULL};
+        good = add(contacts, run->ids[i][0], run->ids[i][1]);
+    obb_contact_run_fini(run);
     contacts->listed = true;
     return good ? OBB_OK : OBB_NO_MEMORY;
 }
@@ -276,7 +271,7 @@ void obb_contacts_destroy(struct obb_contacts *contacts)
 {
     if (contacts == NULL)
         return;
-    obb_budget_free(contacts->run.pairs);
+    obb_contact_run_fini(&contacts->run);
     free_lists(contacts);
     obb_budget_free(contacts);
 }
@@ -598,8 +593,10 @@ obb_status obb_contacts_list(const struct obb_contacts *contacts, const struct o
     obb_box_pair *pairs = obb_arena_alloc(arena, obb_contacts_count(contacts), sizeof *pairs);
     if (pairs == NULL)
         return OBB_NO_MEMORY;
-    for (; !contacts->listed && count < contacts->run.count; count++)
-        pairs[count] = contacts->run.pairs[count].boxes;
+    if (!contacts->listed && contacts->run.count > 0) {
+        count = contacts->run.count;
+        memcpy(pairs, contacts->run.boxes, count * sizeof *pairs);
+    }
     const struct obb_ranked *firsts =
         contacts->listed ? list_firsts(contacts, arena, &first_count) : NULL;
     if (contacts->listed && firsts == NULL)
