@@ -360,10 +360,10 @@ static void look_at_end(struct nats *s)
     s->told_end = hand_over(s, (struct arrival){.kind = CAUGHT_UP});
 }
 
-/* Returns whether messages may be missing in the gap before this one that the log has. Servers before
- * 2.9.12 that remove messages of one name move whoever reads the log to the first message that they
- * leave of that name, past those of other names (https://github.com/nats-io/nats-server/pull/3838).
- * If several such servers keep the log, nothing but a mark removes messages: those before it. */
+/* Returns whether the log may have messages in the gap before this one. A server before 2.9.12 that
+ * removes messages of one name moves each reader of the log to the first message that it leaves of
+ * that name, past those of other names (https://github.com/nats-io/nats-server/pull/3838). If
+ * several such servers keep the log, only marks remove messages: those before them. */
 static bool may_skip(struct nats *s, natsMsg *message)
 {
     const char *clears = NULL;
@@ -424,7 +424,7 @@ static void on_message(natsConnection *connection, natsSubscription *subscriptio
     bool taken = false;
     if (r->number == s->reading && number != ++r->count)
         end_reading(s); /* one before this was lost on its way */
-    if (r->number == s->reading && seq > s->read + 1 && may_skip(s, message))
+    if (r->number == s->reading && !s->stop && seq > s->read + 1 && may_skip(s, message))
         look_at_gap(s, r, connection, seq);
     if (seq > s->read && !s->stop && r->number == s->reading) {
         taken = hand_over(
@@ -760,13 +760,14 @@ static void note_end(struct nats *s, uint64_t last)
     (void)pthread_mutex_unlock(&s->lock);
 }
 
-/* Tells, once a message, that nothing is left behind the last one, if the server said otherwise with
- * it. Servers of 2.9 go on counting messages that were removed meanwhile. `read`: the last message
- * that was taken over before the log was asked for its end, `last`. */
+/* Tells that nothing is left behind the last message, if the server said otherwise with it. Servers
+ * of 2.9 go on counting messages that were removed meanwhile. `read` is the last message that was
+ * taken over before the log was asked for its end, `last`. A server that knows of less than was
+ * read does not know the end. */
 static void tell_end(struct nats *s, uint64_t read, uint64_t last)
 {
     (void)pthread_mutex_lock(&s->lock);
-    if (s->left > 0 && s->read == read && last <= read &&
+    if (s->left > 0 && s->read == read && last == read &&
         hand_over(s, (struct arrival){.kind = AT_END, .tag = read}))
         s->left = 0;
     (void)pthread_mutex_unlock(&s->lock);

@@ -1790,6 +1790,7 @@ static void on_delivered(void *context, obb_str name, uint64_t seq, uint64_t lef
     end_gap(j);
 }
 
+/* The messages that were said to be left will not come. */
 static void on_end(void *context, uint64_t seq)
 {
     struct shared *j = context;

@@ -4,12 +4,11 @@
 #include "tests/support/test.h"
 
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
-/* ---- A log in a server of its own ------------------------------------------------------------- */
+/* ---- A log in a server of its own ------------------------------------------------------------ */
 
-enum { MOST = 1000 };
+enum { RECORDS = 1000, FLIGHT = 200 /* messages under way */ };
 
 static struct test_nats nats;
 static struct srv_loop *loop;
@@ -19,8 +18,8 @@ static const srv_log quiet = {.descriptor = -1, .level = SRV_ERROR};
 struct reader {
     struct srv_stream *stream;
     size_t records, marks;
-    uint64_t numbers[MOST]; /* of the records, in their order */
-    uint64_t last, left;    /* the place of the last message, and what it said */
+    uint64_t numbers[RECORDS]; /* of the records, in their order */
+    uint64_t last, left;       /* the place of the last message, and what it said */
     size_t appended;
 };
 
@@ -42,7 +41,7 @@ static void on_delivered(void *context, obb_str name, uint64_t seq, uint64_t lef
         r->marks++;
         return;
     }
-    ck_assert_uint_lt(r->records, MOST);
+    ck_assert_uint_lt(r->records, RECORDS);
     ck_assert_uint_eq(bytes.length, sizeof(uint64_t));
     memcpy(&r->numbers[r->records++], bytes.bytes, sizeof(uint64_t));
 }
@@ -85,13 +84,12 @@ static void open_reader(struct reader *r)
         srv_loop_step(loop, 10);
 }
 
-/* Waits until `count` records are delivered, and looks that they are all, in their order. */
-static void read_all(const struct reader *r, size_t count)
+/* Waits until all records are delivered, each once and in their order, and a mark behind them. */
+static void read_all(const struct reader *r)
 {
-    while (r->records < count)
+    while (r->records < RECORDS || r->marks == 0 || r->left > 0)
         srv_loop_step(loop, 10);
-    ck_assert_uint_eq(r->records, count);
-    for (uint64_t i = 0; i < count; i++)
+    for (uint64_t i = 0; i < RECORDS; i++)
         ck_assert_uint_eq(r->numbers[i], i);
 }
 
@@ -108,14 +106,13 @@ static void teardown(void)
     nats_fini(&nats);
 }
 
-/* ---- Tests ------------------------------------------------------------------------------------ */
+/* ---- Tests ----------------------------------------------------------------------------------- */
 
 /* Servers before 2.9.12 move those who read the log on to the first message that a removal has left
  * of its name, past messages of other names. Here each record is followed at once by a mark that
  * clears, so that whoever was not given the record by then would never be. */
 START_TEST(a_record_before_a_mark_that_clears_is_delivered)
 {
-    enum { RECORDS = 1000, FLIGHT = 200 };
     static struct reader writer, late;
     open_reader(&writer);
     for (uint64_t i = 0; i < RECORDS; i++) {
@@ -127,15 +124,11 @@ START_TEST(a_record_before_a_mark_that_clears_is_delivered)
     }
     while (writer.appended < (size_t)2 * RECORDS)
         srv_loop_step(loop, 10);
-    read_all(&writer, RECORDS);
-    while (writer.marks == 0 || writer.left > 0)
-        srv_loop_step(loop, 10);
+    read_all(&writer);
     writer.stream->close(writer.stream);
 
     open_reader(&late);
-    read_all(&late, RECORDS);
-    while (late.marks == 0 || late.left > 0)
-        srv_loop_step(loop, 10);
+    read_all(&late);
     ck_assert_uint_eq(late.marks, 1); /* behind as many gaps as records */
     late.stream->close(late.stream);
     printf("%d records, each before a mark that clears; %zu marks were seen\n", RECORDS,
