@@ -72,7 +72,7 @@ struct obb_build {
     uint32_t *column_starts; /* columns + 1 */
     uint32_t *order_first;   /* order_chunks + 1 columns */
     uint32_t *keys;          /* of the boxes in the order of `versions` */
-    uint64_t *parted; /* by column: the position along it, and below 32 bits the number of a box */
+    uint64_t *parted; /* by column: position along it in the high half, number of the box below */
     const struct obb_version **to_of; /* `to` in the order of the index; NULL: no motion */
     struct packed *packed;            /* of each chunk of packing */
 };
@@ -405,16 +405,16 @@ static void part(struct obb_build *b, size_t chunk)
     }
 }
 
-/* Orders the boxes of a column. `room` is for as many boxes: three arrays. */
-static void order_column(struct obb_build *b, size_t from, size_t count, uint16_t *room_along,
-                         uint32_t *room_order, uint32_t *spare)
+/* Orders the boxes of a column. The last three arrays have room for as many. */
+static void order_column(struct obb_build *b, size_t from, size_t count, uint16_t *along,
+                         uint32_t *ordered, uint32_t *spare)
 {
     const uint64_t *parted = b->parted + from;
     for (size_t i = 0; i < count; i++)
-        room_along[i] = (uint16_t)(parted[i] >> 32);
-    obb_tiles_order_column(room_along, count, room_order, spare);
+        along[i] = (uint16_t)(parted[i] >> 32);
+    obb_tiles_order_column(along, count, ordered, spare);
     for (size_t i = 0; i < count; i++) {
-        const uint32_t which = (uint32_t)parted[room_order[i]];
+        const uint32_t which = (uint32_t)parted[ordered[i]];
         b->index->versions[from + i] = b->versions[which];
         if (b->to != NULL)
             b->to_of[from + i] = b->to[which];

@@ -744,7 +744,7 @@ static void add(struct finding *f, const uint32_t *a, const uint32_t *b, uint32_
         add_pairs(f, a, b, count, false, false);
 }
 
-/* Returns which of up to JUDGED pairs are surely some, as bits. */
+/* Returns which of up to JUDGED pairs the kernel is sure of, as bits. */
 static uint32_t surely(const uint32_t *b, uint32_t count)
 {
     uint32_t all = OBB_PACKED_SURE, sure = 0;
@@ -955,11 +955,12 @@ static void settle(uint64_t *ranks, size_t count)
         low = middle < high ? middle : high;
         high = middle < high ? high : middle;
         size_t k = i - 2;
-        if (__builtin_expect(least < last, 0))
+        if (__builtin_expect(least < last, 0)) {
             for (; k > 0 && ranks[k - 1] > least; k--)
                 ranks[k] = ranks[k - 1];
-        else
+        } else {
             last = least;
+        }
         ranks[k] = least;
     }
     ranks[count - 2] = low;

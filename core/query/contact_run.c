@@ -1,5 +1,6 @@
 #include "core/query/contact_run.h"
 
+#include "core/base/cancel.h"
 #include "core/base/least.h"
 #include "core/versions/version.h"
 
@@ -173,10 +174,9 @@ static bool before(const uint64_t a[2], const uint64_t b[2])
 struct passage {
     const struct obb_contact_run *from;
     struct obb_contact_run to;
+    const struct obb_contact_step *step;
     const obb_id_pair *next, *end; /* of the present pairs */
-    bool stayed, good;             /* good: there was memory for all */
-    obb_contact_told *tell;
-    void *context;
+    obb_status status;
 };
 
 /* Returns which of up to BLOCK pairs have a box that has ended, as bits. Free of branches that
@@ -204,14 +204,15 @@ static bool is_before(const struct passage *p, size_t i)
 
 static void tell(struct passage *p, const obb_id_pair *old, const obb_id_pair *present)
 {
-    p->good = p->good && p->tell(p->context, old, present);
+    if (p->status == OBB_OK && !p->step->tell(p->step->context, old, present))
+        p->status = OBB_NO_MEMORY;
 }
 
 /* The next present pair comes in. */
 static void come(struct passage *p, const obb_id_pair *old)
 {
     append(&p->to, p->next->id, &p->next->boxes);
-    if (old == NULL || p->stayed)
+    if (old == NULL || p->step->stayed)
         tell(p, old, p->next);
     p->next++;
 }
@@ -248,24 +249,16 @@ static void leave(struct passage *p, size_t i)
         tell(p, &old, NULL);
 }
 
-obb_status obb_contact_run_advance(struct obb_contact_run *run, const struct obb_ended *ended,
-                                   const obb_id_pair *present, size_t count, bool stayed,
-                                   struct obb_budget *budget, obb_contact_told *tell_of,
-                                   void *context)
+obb_status obb_contact_run_advance(struct obb_contact_run *run, const struct obb_contact_step *step,
+                                   struct obb_budget *budget)
 {
-    struct passage p = {.from = run,
-                        .next = present,
-                        .end = present + count,
-                        .stayed = stayed,
-                        .good = true,
-                        .tell = tell_of,
-                        .context = context};
-    if (obb_contact_run_init(&p.to, run->count + count, budget) != OBB_OK)
-        return OBB_NO_MEMORY;
-    for (size_t block = 0; block < run->count && p.good; block += BLOCK) {
+    struct passage p = {
+        .from = run, .step = step, .next = step->present, .end = step->present + step->count};
+    p.status = obb_contact_run_init(&p.to, run->count + step->count, budget);
+    for (size_t block = 0; block < run->count && p.status == OBB_OK; block += BLOCK) {
         const size_t pairs = obb_least(BLOCK, run->count - block);
         size_t first = block;
-        for (uint64_t left = ended_of(ended, run->ids + block, pairs); left != 0;
+        for (uint64_t left = ended_of(step->ended, run->ids + block, pairs); left != 0;
              left &= left - 1) {
             const size_t i = block + (size_t)__builtin_ctzll(left);
             stay(&p, first, i);
@@ -273,11 +266,13 @@ obb_status obb_contact_run_advance(struct obb_contact_run *run, const struct obb
             first = i + 1;
         }
         stay(&p, first, block + pairs);
+        if (obb_cancelled(step->cancel))
+            p.status = OBB_CANCELLED;
     }
-    while (p.next < p.end)
+    while (p.next < p.end && p.status == OBB_OK)
         come(&p, NULL);
-    obb_contact_run_fini(p.good ? run : &p.to);
-    if (p.good)
+    obb_contact_run_fini(p.status == OBB_OK ? run : &p.to);
+    if (p.status == OBB_OK)
         *run = p.to;
-    return p.good ? OBB_OK : OBB_NO_MEMORY;
+    return p.status;
 }

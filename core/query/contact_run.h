@@ -8,6 +8,7 @@
 #include "core/scene/commit.h"
 #include "core/versions/box_pair.h"
 
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -47,21 +48,28 @@ void obb_contact_run_fini(struct obb_contact_run *run); /* all zeroes are fine *
 /* Adds a pair behind all others. There must be room. */
 void obb_contact_run_add(struct obb_contact_run *run, const obb_box_pair *boxes);
 
-/* Takes a pair that a commit has changed: NULL where it is not in the run. Returns false if there
- * is no memory. */
+/* Takes a pair that a commit has changed: NULL where it is not in the run. The pairs live until it
+ * returns. Returns false if there is no memory. */
 typedef bool obb_contact_told(void *context, const obb_id_pair *before, const obb_id_pair *after);
 
-/* Brings the run to the state after a commit: the pairs of ended boxes leave it, and those of
- * `present` come in.
+/* What a commit does to a run. */
+struct obb_contact_step {
+    const struct obb_ended *ended;
+    const obb_id_pair
+        *present; /* by (id, id); none of them is a pair of the run that stays there */
+    size_t count;
+    bool stayed;               /* `tell` also hears of pairs that leave the run and come back */
+    const atomic_bool *cancel; /* NULL: nobody cancels it */
+    obb_contact_told *tell;    /* called for each pair that has begun or is gone, in order */
+    void *context;
+};
+
+/* Brings the run to the state after a commit: the pairs of ended boxes leave it, and the present
+ * pairs come in.
  *
- * present  by (id, id); none of them is a pair of the run that stays there.
- * tell     is called for each pair that has begun or is gone, in order; and with `stayed` also for
- *          each that has left the run and has come back. The pairs live until it returns.
- * Errors   OBB_NO_MEMORY, and then the run is as it was.
+ * Errors   OBB_NO_MEMORY, OBB_CANCELLED; then the run is as it was.
  * Cost     O(pairs of both); as much memory as they need, besides that of the run as it was. */
-obb_status obb_contact_run_advance(struct obb_contact_run *run, const struct obb_ended *ended,
-                                   const obb_id_pair *present, size_t count, bool stayed,
-                                   struct obb_budget *budget, obb_contact_told *tell,
-                                   void *context);
+obb_status obb_contact_run_advance(struct obb_contact_run *run, const struct obb_contact_step *step,
+                                   struct obb_budget *budget);
 
 #endif

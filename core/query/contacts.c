@@ -518,14 +518,18 @@ static bool on_told(void *context, const obb_id_pair *before, const obb_id_pair 
 }
 
 static obb_status advance_run(struct obb_contacts *contacts, struct changes *changes,
-                              const struct found *present, bool stayed)
+                              const struct found *present, bool stayed, const atomic_bool *cancel)
 {
-    struct obb_budget *budget = changes->arena->budget;
-    obb_status status = obb_ended_init(&changes->ended, changes->committed, budget);
+    const struct obb_contact_step step = {.ended = &changes->ended,
+                                          .present = present->pairs,
+                                          .count = present->count,
+                                          .stayed = stayed,
+                                          .cancel = cancel,
+                                          .tell = on_told,
+                                          .context = changes};
+    obb_status status = obb_ended_init(&changes->ended, changes->committed, changes->arena->budget);
     if (status == OBB_OK)
-        status =
-            obb_contact_run_advance(&contacts->run, &changes->ended, present->pairs, present->count,
-                                    stayed, contacts->budget, on_told, changes);
+        status = obb_contact_run_advance(&contacts->run, &step, contacts->budget);
     obb_ended_fini(&changes->ended);
     return status;
 }
@@ -542,7 +546,7 @@ obb_status obb_contacts_advance(struct obb_contacts *contacts, const struct obb_
         status = find_present(committed, cancel, arena->budget, &present);
     if (status == OBB_OK)
         status = contacts->listed ? advance_lists(contacts, &changes, &present, before, stayed)
-                                  : advance_run(contacts, &changes, &present, stayed);
+                                  : advance_run(contacts, &changes, &present, stayed, cancel);
     obb_budget_free(present.pairs);
     if (status == OBB_OK) {
         *out = changes.list;

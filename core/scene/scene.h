@@ -93,8 +93,8 @@ void obb_scene_resume(struct obb_scene *scene, double now_ms);
  * The writer's. */
 void obb_scene_keep_up(struct obb_scene *scene, double now_ms);
 
-/* Releases states, broad phases and versions that commits have put out of reach and no reader needs,
- * about twice `ended` versions. Commits release what earlier ones left; the writer may call this
+/* Releases what commits have put out of reach and no reader needs: states, broad phases, and about
+ * twice `ended` versions. Commits release what earlier ones left; the writer may call this
  * between two of them. Like obb_edit_seal it runs on any thread, and no view may be opened
  * meanwhile. Call obb_scene_settle afterwards. Takes about 10 ns a version. */
 void obb_scene_sweep(struct obb_scene *scene, size_t ended);

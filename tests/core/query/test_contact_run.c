@@ -135,6 +135,18 @@ static void check_run(const struct story *story, const struct obb_contact_run *r
     ck_assert_uint_eq(at, run->count);
 }
 
+static struct obb_contact_step step_of(struct story *story, const struct obb_ended *ended,
+                                       const atomic_bool *cancel)
+{
+    return (struct obb_contact_step){.ended = ended,
+                                     .present = story->present,
+                                     .count = story->present_count,
+                                     .stayed = story->stayed,
+                                     .cancel = cancel,
+                                     .tell = on_told,
+                                     .context = story};
+}
+
 START_TEST(a_run_is_that_after_the_commit_and_tells_what_changed)
 {
     static const uint64_t steps[] = {1, 5, 1000, (uint64_t)1 << 40};
@@ -159,9 +171,8 @@ START_TEST(a_run_is_that_after_the_commit_and_tells_what_changed)
         tell_lots(&story, &world, &run, round % 7 == 6 ? 1000000 : 3 + round % 30, &rng);
         story.stayed = round % 2 == 0;
         empty += run.count == 0 || story.present_count == 0;
-        ck_assert_int_eq(obb_contact_run_advance(&run, &ended, story.present, story.present_count,
-                                                 story.stayed, NULL, on_told, &story),
-                         OBB_OK);
+        const struct obb_contact_step step = step_of(&story, &ended, NULL);
+        ck_assert_int_eq(obb_contact_run_advance(&run, &step, NULL), OBB_OK);
         ck_assert_int_eq(next_told(&story), NEVER);
         check_run(&story, &run, true);
         for (size_t i = 0; i < LOTS; i++)
@@ -182,7 +193,7 @@ START_TEST(a_run_is_that_after_the_commit_and_tells_what_changed)
 }
 END_TEST
 
-START_TEST(a_run_is_as_it_was_without_memory)
+START_TEST(a_run_is_as_it_was_without_memory_and_when_it_is_cancelled)
 {
     static struct world world;
     static struct story story;
@@ -194,13 +205,18 @@ START_TEST(a_run_is_as_it_was_without_memory)
     tell_lots(&story, &world, &run, 10, &rng);
     const size_t all = story.counts[COMES] + story.counts[GOES];
     ck_assert_uint_gt(all, 100);
+    const atomic_bool cancel = true;
+    const struct obb_contact_step cancelled = step_of(&story, &ended, &cancel);
+    ck_assert_int_eq(obb_contact_run_advance(&run, &cancelled, NULL), OBB_CANCELLED);
+    ck_assert_uint_lt(story.told, all);
+    check_run(&story, &run, false);
     for (size_t most = 0; most <= all; most++) {
         story.a = story.told = 0;
         story.b = 1;
         story.most = most;
         fault_arm(most == 0 ? 1 : 0); /* then the run itself has none */
-        const obb_status status = obb_contact_run_advance(
-            &run, &ended, story.present, story.present_count, false, NULL, on_told, &story);
+        const struct obb_contact_step step = step_of(&story, &ended, NULL);
+        const obb_status status = obb_contact_run_advance(&run, &step, NULL);
         fault_arm(0);
         ck_assert_int_eq(status, most < all ? OBB_NO_MEMORY : OBB_OK);
         check_run(&story, &run, status == OBB_OK);
@@ -235,7 +251,7 @@ int main(void)
     Suite *suite = suite_create("contact_run");
     TCase *tc = tcase_create("contact_run");
     tcase_add_test(tc, a_run_is_that_after_the_commit_and_tells_what_changed);
-    tcase_add_test(tc, a_run_is_as_it_was_without_memory);
+    tcase_add_test(tc, a_run_is_as_it_was_without_memory_and_when_it_is_cancelled);
     tcase_add_test(tc, want_of_memory_for_the_ended_boxes_is_a_status);
     suite_add_tcase(suite, tc);
     return test_main(suite);
