@@ -185,7 +185,8 @@ static uint64_t ended_of(const struct obb_ended *ended, uint64_t (*const ids)[2]
 {
     uint64_t may = 0, has_one = 0;
     for (size_t i = 0; i < count; i++)
-        may |= (uint64_t)(may_have(ended, ids[i][0]) | may_have(ended, ids[i][1])) << i;
+        may |= (uint64_t)may_have(ended, ids[i][0]) << i | (uint64_t)may_have(ended, ids[i][1])
+                                                               << i;
     if (ended->span > 0)
         return may;
     for (; may != 0; may &= may - 1) {
