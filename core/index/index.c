@@ -307,7 +307,8 @@ static bool clips_boxes(const struct ray_walk *walk)
     return !walk->index->moving && walk->grow.x == 0 && walk->grow.y == 0 && walk->grow.z == 0;
 }
 
-/* Notes the leaf to which the walk has come, and asks for what leave_leaf reads of it. */
+/* Notes the leaf to which the walk has come, and asks for what leave_leaf reads of it; of the boxes
+ * for three, as kernels do. */
 static void come_to_leaf(struct ray_walk *walk, uint32_t leaf, uint32_t met)
 {
     const struct obb_index *index = walk->index;
@@ -316,8 +317,13 @@ static void come_to_leaf(struct ray_walk *walk, uint32_t leaf, uint32_t met)
     walk->met = met;
     __builtin_prefetch(&index->versions[first]);
     __builtin_prefetch(&index->versions[first + OBB_NODE / 2]);
-    for (uint32_t m = clips_boxes(walk) ? met : 0; m != 0; m &= m - 1)
-        __builtin_prefetch(&index->boxes[first + (uint32_t)__builtin_ctz(m)]);
+    if (met == 0 || !clips_boxes(walk))
+        return;
+    for (int i = 0; i < 3; i++) {
+        __builtin_prefetch(&index->boxes[first + (uint32_t)__builtin_ctz(met)]);
+        const uint32_t rest = met & (met - 1);
+        met = rest != 0 ? rest : met;
+    }
 }
 
 /* Visits the boxes that are met in the leaf, or lets them wait. */
@@ -358,34 +364,39 @@ static double leaf_nonuniform(void *how, uint32_t leaf, uint32_t met,
 /* Begins a walk on a uniform grid. Returns false if the ray misses the grid. */
 static bool begin_on_grid(struct ray_walk *walk)
 {
-    const obb_ray *ray = &walk->cast->ray;
-    const obb_vec3 grow = walk->grow;
+    const obb_vec3 *origin = &walk->cast->ray.origin, *direction = &walk->cast->ray.direction;
     const struct obb_grid *grid = &walk->index->grid;
-
-    /* Codes have few digits, so on_grid begins where the ray enters the grid. */
-    double low[3], high[3], near = 0, far = ray->max_distance;
+    const double from[3] = {origin->x, origin->y, origin->z};
+    const double way[3] = {direction->x, direction->y, direction->z};
+    const double grow[3] = {walk->grow.x, walk->grow.y, walk->grow.z};
+    double wide[3], lost[3], inverse[3], near = 0, far = walk->cast->ray.max_distance;
     for (int k = 0; k < 3; k++) {
-        low[k] = grid->origin[k] - obb_component(grow, k);
-        high[k] = grid->origin[k] + OBB_CODE_MOST / grid->scale[k] + obb_component(grow, k);
+        const double scale = grid->scale[k], speed = way[k] * scale;
+        inverse[k] = fabs(speed) > 1e-30 ? 1 / speed : 1e30;
+        wide[k] = grow[k] * scale;
+        /* The cast that follows loses less than 2^-44 of the coordinates. */
+        lost[k] = (fabs(from[k]) + fabs(grid->origin[k])) * scale * 0x1p-44;
+        const double middle = OBB_CODE_MOST / 2.0 - (from[k] - grid->origin[k]) * scale;
+        const double half = OBB_CODE_MOST / 2.0 + wide[k] + lost[k] + 0.125;
+        const double steep = fabs(inverse[k]);
+        const double enter = middle * inverse[k] - half * steep;
+        const double leave = middle * inverse[k] + half * steep;
+        near = enter > near ? enter : near;
+        far = leave < far ? leave : far;
     }
-    const obb_bounds whole = {{low[0], low[1], low[2]}, {high[0], high[1], high[2]}};
-    if (!clip(ray, &whole, &near, &far))
+    if (near > far)
         return false;
+    /* Codes have few digits, so on_grid begins where the ray enters the grid. */
     walk->start = near;
     walk->on_grid.level = -1;
     for (int k = 0; k < 3; k++) {
-        const double from = obb_component(ray->origin, k), way = obb_component(ray->direction, k);
-        const double scale = grid->scale[k];
-        const double place = (from + way * near - grid->origin[k]) * scale;
-        const double inverse = fabs(way) * scale > 1e-30 ? 1 / (way * scale) : 1e30;
-        const double wide = obb_component(grow, k) * scale;
+        const double place = (from[k] + way[k] * near - grid->origin[k]) * grid->scale[k];
         /* Floats lose less than 2^-21 of the codes they add up: a thirtieth of a code, and more if
-         * the box is large. The cast that follows loses less than 2^-44 of the coordinates. */
-        const double slack = 0.125 + (wide + fabs(place)) * 0x1p-20 +
-                             (fabs(from) + fabs(grid->origin[k])) * scale * 0x1p-44;
-        walk->on_grid.ray.low[k] = (float)(place + wide + slack);
-        walk->on_grid.ray.high[k] = (float)(place - wide - slack);
-        walk->on_grid.ray.inverse[k] = (float)inverse;
+         * the box is large. */
+        const double slack = 0.125 + (wide[k] + fabs(place)) * 0x1p-20 + lost[k];
+        walk->on_grid.ray.low[k] = (float)(place + wide[k] + slack);
+        walk->on_grid.ray.high[k] = (float)(place - wide[k] - slack);
+        walk->on_grid.ray.inverse[k] = (float)inverse[k];
     }
     return true;
 }
