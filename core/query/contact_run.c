@@ -184,9 +184,10 @@ struct passage {
 static uint64_t ended_of(const struct obb_ended *ended, uint64_t (*const ids)[2], size_t count)
 {
     uint64_t may = 0, has_one = 0;
-    for (size_t i = 0; i < count; i++)
-        may |= (uint64_t)may_have(ended, ids[i][0]) << i | (uint64_t)may_have(ended, ids[i][1])
-                                                               << i;
+    for (size_t i = 0; i < count; i++) {
+        const uint64_t a = may_have(ended, ids[i][0]), b = may_have(ended, ids[i][1]);
+        may |= (a | b) << i;
+    }
     if (ended->span > 0)
         return may;
     for (; may != 0; may &= may - 1) {
