@@ -30,6 +30,7 @@ struct srv_task {
 struct srv_pool {
     struct srv_workers *threads;
     size_t workers, limit;
+    size_t shares;           /* of the chunks of a phase */
     size_t jobs, background; /* under way */
     struct srv_task *free_tasks;
     const struct obb_budget *budget;
@@ -57,7 +58,10 @@ bool srv_pool_create(struct srv_loop *loop, size_t workers, size_t limit,
     struct srv_pool *pool = obb_calloc(1, sizeof *pool);
     if (pool == NULL)
         return false;
-    *pool = (struct srv_pool){.workers = workers, .limit = limit, .budget = budget};
+    *pool = (struct srv_pool){.workers = workers,
+                              .limit = limit,
+                              .shares = workers < SRV_SHARES ? workers : SRV_SHARES,
+                              .budget = budget};
     if (!srv_workers_create(loop, workers, &pool->threads)) {
         obb_free(pool);
         return false;
@@ -98,17 +102,39 @@ static bool must_wait(const struct srv_job *job)
            job->ticket != atomic_load_explicit(&job->pool->first, memory_order_relaxed);
 }
 
-/* Takes a chunk of the present phase. Returns false if none is left. A stale `claims` value is
- * harmless: if the compare-exchange succeeds, that chunk number is free in the present phase. */
-static bool claim(struct srv_job *job, size_t *out_chunk)
+/* Takes a chunk of a share. Returns false if none is left. A stale `claims` value is harmless: if the
+ * compare-exchange succeeds, that chunk number is free in the present phase. */
+static bool claim_of(_Atomic uint64_t *share, size_t *out_chunk)
 {
-    uint64_t claims = atomic_load(&job->claims);
+    uint64_t claims = atomic_load(share);
     while ((uint32_t)claims < claims >> 32)
-        if (atomic_compare_exchange_weak(&job->claims, &claims, claims + 1)) {
+        if (atomic_compare_exchange_weak(share, &claims, claims + 1)) {
             *out_chunk = (uint32_t)claims;
             return true;
         }
     return false;
+}
+
+/* Takes a chunk of the present phase: of the worker's own share, then of those after it. Returns
+ * false if none is left. */
+static bool claim(struct srv_job *job, size_t worker, size_t *out_chunk)
+{
+    const size_t shares = job->pool->shares;
+    for (size_t i = 0; i < shares; i++)
+        if (claim_of(&job->claims[(worker + i) % shares], out_chunk))
+            return true;
+    return false;
+}
+
+/* Returns how many chunks of the present phase no worker has taken. */
+static size_t unclaimed(const struct srv_job *job)
+{
+    size_t left = 0;
+    for (size_t i = 0; i < job->pool->shares; i++) {
+        const uint64_t claims = atomic_load(&job->claims[i]);
+        left += (size_t)((claims >> 32) - (uint32_t)claims);
+    }
+    return left;
 }
 
 /* Runs phases until one has chunks. Returns false if the job is done. */
@@ -122,7 +148,10 @@ static bool drive(struct srv_job *job, size_t *out_chunks)
     if (chunks == 0)
         return false;
     atomic_store(&job->unfinished, chunks);
-    atomic_store(&job->claims, (uint64_t)chunks << 32);
+    const size_t shares = job->pool->shares;
+    for (size_t i = 0; i < shares; i++)
+        atomic_store(&job->claims[i],
+                     (uint64_t)(chunks * (i + 1) / shares) << 32 | chunks * i / shares);
     return true;
 }
 
@@ -139,7 +168,7 @@ static bool gives_way(const struct srv_job *job, uint64_t start)
 }
 
 /* A phase of several chunks is shared, unless there is nobody to share it with. */
-static enum outcome work(struct srv_job *job, bool drives)
+static enum outcome work(struct srv_job *job, size_t worker, bool drives)
 {
     const bool alone = job->pool->workers == 1;
     const uint64_t start = uv_hrtime();
@@ -150,7 +179,7 @@ static enum outcome work(struct srv_job *job, bool drives)
         return FINISHED;
     if (chunks > 1 && !alone)
         return SPREAD;
-    while (claim(job, &chunk)) {
+    while (claim(job, worker, &chunk)) {
         if (!given_up(job))
             job->chunk(job, chunk);
         if (atomic_fetch_sub(&job->unfinished, 1) == 1) {
@@ -168,7 +197,7 @@ static enum outcome work(struct srv_job *job, bool drives)
 static void on_worker(struct srv_item *item)
 {
     struct srv_task *task = (struct srv_task *)item;
-    task->outcome = work(task->job, task->drives);
+    task->outcome = work(task->job, item->worker, task->drives);
 }
 
 /* ---- On the loop ----------------------------------------------------------------------------- */
@@ -265,9 +294,7 @@ static void hold(struct srv_job *job, struct srv_task *task)
 static void go_on(struct srv_job *job, struct srv_task *task, enum outcome outcome)
 {
     struct srv_pool *pool = job->pool;
-    const uint64_t claims = atomic_load(&job->claims);
-    const size_t left = (size_t)((claims >> 32) - (uint32_t)claims);
-    size_t wanted = outcome == SPREAD ? left : 1;
+    size_t wanted = outcome == SPREAD ? unclaimed(job) : 1;
     task_queue(task, job, !job->started);
     job->started = true;
     for (wanted -= wanted > 0; wanted > 0 && job->task_count < pool->workers; wanted--) {
@@ -339,7 +366,8 @@ srv_submitted srv_pool_submit(struct srv_pool *pool, struct srv_job *job)
     job->tasks = NULL;
     job->task_count = 0;
     job->finished = job->started = job->held = false;
-    atomic_init(&job->claims, 0);
+    for (size_t i = 0; i < SRV_SHARES; i++)
+        atomic_init(&job->claims[i], 0);
     atomic_init(&job->unfinished, 0);
     *counter(job) += 1;
     join(job);

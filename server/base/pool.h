@@ -1,7 +1,9 @@
 /* Heavy work on libuv's threads: jobs in phases of independent chunks.
  *
  * The worker that finishes a phase calls `advance`, which does the sequential part of the job and
- * returns the number of chunks of the next phase. Idle workers then share the chunks. After a slice
+ * returns the number of chunks of the next phase. Idle workers then share the chunks. Each begins
+ * with a share of its own, which is the same part of every phase: what it wrote in one phase is
+ * mostly still in the caches of its processor in the next. Then it helps the others. After a slice
  * of time a worker gives way to other jobs, if there are any: so a short job does not wait for a
  * long one.
  *
@@ -21,6 +23,8 @@
 
 struct obb_budget;
 struct srv_pool;
+
+#define SRV_SHARES 16 /* of the chunks of a phase, at most; more workers have some together */
 
 /* A job lies in the owner's memory, zeroed except for the first group. From srv_pool_submit until
  * `done` the owner must not touch it. */
@@ -52,7 +56,8 @@ struct srv_job {
     struct srv_pool *pool;
     struct srv_task *tasks; /* queued or running */
     size_t task_count;
-    _Atomic uint64_t claims;   /* next chunk in the low half, number of chunks in the high half */
+    /* Of each share: the next chunk in the low half, where it ends in the high half. */
+    _Atomic uint64_t claims[SRV_SHARES];
     _Atomic size_t unfinished; /* chunks of this phase that have not ended */
     /* Only the loop's. */
     bool finished; /* advance returned 0, or the job was cancelled */

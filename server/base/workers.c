@@ -87,13 +87,15 @@ static bool await_item(struct srv_workers *w)
 
 static void on_worker(uv_work_t *uv)
 {
-    struct srv_workers *w = ((struct worker *)uv->data)->workers;
+    const struct worker *worker = uv->data;
+    struct srv_workers *w = worker->workers;
     (void)uv_os_setpriority(0, w->niceness); /* of this thread; libuv has no hook for its start */
     (void)pthread_mutex_lock(&w->lock);
     while (w->first != NULL || await_item(w)) {
         struct srv_item *item = w->first;
         take_out(w, item);
         (void)pthread_mutex_unlock(&w->lock);
+        item->worker = (size_t)(worker - w->all);
         item->run(item);
         give_back(w, item);
         (void)pthread_mutex_lock(&w->lock);

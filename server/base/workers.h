@@ -23,6 +23,7 @@ struct srv_item {
     void (*back)(struct srv_item *item);
 
     /* The workers'. */
+    size_t worker; /* the number of the worker that runs it, from 0 */
     bool queued;
     struct srv_item *before, *behind;
 };

@@ -4,6 +4,7 @@
 #include "tests/support/fault.h"
 #include "tests/support/test.h"
 
+#include <pthread.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -152,6 +153,58 @@ START_TEST(chunks_are_shared_by_the_workers)
     ck_assert_uint_eq(job.total, 64 * 65 / 2);
     ck_assert_uint_gt(atomic_load(&job.most_inside), 1);
     ck_assert_uint_le(atomic_load(&job.most_inside), WORKERS);
+}
+END_TEST
+
+/* A job whose phases are alike. The first chunk of a worker in a phase waits for those of all other
+ * workers, so that each of them begins one; but not for ever, as a worker may be late. */
+struct alike {
+    struct srv_job job; /* first */
+    size_t phase, same, other;
+    pthread_t ran[64], before[64];
+    _Atomic size_t begun; /* chunks of this phase */
+};
+
+static size_t alike_advance(struct srv_job *job)
+{
+    enum { PHASES = 100, SHARE = 64 / WORKERS };
+    struct alike *a = (struct alike *)job;
+    for (size_t i = 0; a->phase > 1 && i < 64; i += SHARE) {
+        const bool same = pthread_equal(a->ran[i], a->before[i]) != 0;
+        a->same += same;
+        a->other += !same;
+    }
+    memcpy(a->before, a->ran, sizeof a->before);
+    atomic_store(&a->begun, 0);
+    return a->phase++ == PHASES ? 0 : 64;
+}
+
+static void alike_chunk(struct srv_job *job, size_t chunk)
+{
+    struct alike *a = (struct alike *)job;
+    const double late = srv_clock() + 20e-3;
+    a->ran[chunk] = pthread_self();
+    atomic_fetch_add(&a->begun, 1);
+    while (atomic_load(&a->begun) < WORKERS && srv_clock() < late)
+        ;
+}
+
+static void alike_done(struct srv_job *job)
+{
+    (void)job;
+    srv_loop_stop(loop);
+}
+
+START_TEST(a_worker_begins_with_the_same_share_of_every_phase)
+{
+    static struct alike a = {
+        .job = {.advance = alike_advance, .chunk = alike_chunk, .done = alike_done}};
+    ck_assert_int_eq(srv_pool_submit(pool, &a.job), SRV_SUBMITTED);
+    srv_loop_run(loop);
+    (void)printf("first chunks of shares: %zu by the same thread as before, %zu by another\n",
+                 a.same, a.other);
+    ck_assert_uint_eq(a.same + a.other, (size_t)99 * WORKERS);
+    ck_assert_uint_gt(a.same, 3 * a.other);
 }
 END_TEST
 
@@ -445,6 +498,7 @@ int main(void)
     tcase_set_timeout(tc, test_patience(60));
     tcase_add_test(tc, phases_follow_each_other_and_every_chunk_runs_once);
     tcase_add_test(tc, chunks_are_shared_by_the_workers);
+    tcase_add_test(tc, a_worker_begins_with_the_same_share_of_every_phase);
     tcase_add_test(tc, a_job_without_chunks_is_one_step);
     tcase_add_test(tc, the_queue_has_an_end);
     tcase_add_test(tc, cancelled_jobs_end_soon_whether_they_run_or_wait);

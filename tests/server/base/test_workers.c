@@ -6,11 +6,12 @@
 #include <stdatomic.h>
 #include <stdio.h>
 
-enum { THREADS = 2, ITEMS = 5000 };
+enum { THREADS = 2, ITEMS = 5000, SETS = 3 };
 
 struct counted {
     struct srv_item item; /* first */
     struct srv_workers *workers;
+    int set;
     _Atomic int runs;
     int backs, again; /* how often it is still to be queued */
 };
@@ -18,7 +19,9 @@ struct counted {
 static struct srv_loop *loop;
 static struct counted items[ITEMS];
 static _Atomic size_t runs;
-static _Atomic bool gate; /* while it is closed, items do not end */
+static _Atomic size_t inside[SETS][THREADS]; /* runs under way, by worker */
+static _Atomic size_t strangers;             /* workers whose number was wrong */
+static _Atomic bool gate;                    /* while it is closed, items do not end */
 static size_t backs;
 static int order[ITEMS], ordered;
 
@@ -28,13 +31,19 @@ static void setup(void)
     gate = true;
 }
 
-static void teardown(void) { srv_loop_destroy(loop); }
+static void teardown(void)
+{
+    srv_loop_destroy(loop);
+    ck_assert_uint_eq(atomic_load(&strangers), 0);
+}
 
 static void run(struct srv_item *item)
 {
     struct counted *c = (struct counted *)item;
+    strangers += item->worker >= THREADS || atomic_fetch_add(&inside[c->set][item->worker], 1) != 0;
     while (!atomic_load(&gate))
         ;
+    atomic_fetch_sub(&inside[c->set][item->worker % THREADS], 1);
     atomic_fetch_add(&c->runs, 1);
     atomic_fetch_add(&runs, 1);
 }
@@ -52,11 +61,11 @@ static void back(struct srv_item *item)
     }
 }
 
-static void queue(struct srv_workers *workers, int from, int count, int again)
+static void queue(struct srv_workers *workers, int set, int from, int count, int again)
 {
     for (int i = from; i < from + count; i++) {
         items[i] = (struct counted){
-            .item = {.run = run, .back = back}, .workers = workers, .again = again};
+            .item = {.run = run, .back = back}, .workers = workers, .set = set, .again = again};
         srv_workers_queue(workers, &items[i].item);
     }
 }
@@ -71,7 +80,7 @@ START_TEST(each_item_runs_and_comes_back_as_often_as_it_is_queued)
 {
     struct srv_workers *workers;
     ck_assert(srv_workers_create(loop, THREADS, &workers));
-    queue(workers, 0, ITEMS, 3);
+    queue(workers, 0, 0, ITEMS, 3);
     await(&backs, (size_t)4 * ITEMS);
     for (int i = 0; i < ITEMS; i++) {
         ck_assert_int_eq(items[i].backs, 4);
@@ -86,7 +95,7 @@ START_TEST(one_worker_keeps_the_order)
 {
     struct srv_workers *workers;
     ck_assert(srv_workers_create(loop, 1, &workers));
-    queue(workers, 0, ITEMS, 0);
+    queue(workers, 0, 0, ITEMS, 0);
     await(&backs, ITEMS);
     for (int i = 0; i < ITEMS; i++)
         ck_assert_int_eq(order[i], i);
@@ -99,7 +108,7 @@ START_TEST(an_item_that_nobody_has_begun_comes_back_without_a_run)
     struct srv_workers *workers;
     ck_assert(srv_workers_create(loop, THREADS, &workers));
     gate = false; /* the workers stay with their first items */
-    queue(workers, 0, ITEMS, 0);
+    queue(workers, 0, 0, ITEMS, 0);
     for (int i = 0; i < ITEMS; i += 2)
         srv_workers_withdraw(workers, &items[i].item);
     ck_assert_uint_eq(backs, 0); /* never inside a call */
@@ -122,14 +131,14 @@ END_TEST
 
 START_TEST(threads_that_have_nothing_to_do_go_back_to_libuv)
 {
-    enum { SETS = 3, EACH = 100 };
+    enum { EACH = 100 };
     struct srv_workers *sets[SETS];
     for (int i = 0; i < SETS; i++)
         ck_assert(srv_workers_create(loop, THREADS, &sets[i]));
     for (int round = 0; round < 5; round++) { /* all have the same threads, in turn */
         backs = 0;
         for (int i = 0; i < SETS; i++)
-            queue(sets[i], i * EACH, EACH, 0);
+            queue(sets[i], i, i * EACH, EACH, 0);
         await(&backs, (size_t)SETS * EACH);
     }
     for (int i = 0; i < SETS; i++) /* threads of the last one still wait */
