@@ -6,7 +6,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-enum { MOST_WORKERS = 64, SPINS = 2000 }; /* looks at the next phase before a worker sleeps */
+/* spins: looks at the next phase before a worker sleeps, for about 100 us */
+enum { MOST_WORKERS = 64, SPINS = 100000 };
 
 struct crew {
     unsigned workers;
@@ -15,21 +16,33 @@ struct crew {
     pthread_cond_t wake;
     const crew_work *work;
     size_t chunks;
-    atomic_size_t next;
-    atomic_uint phase, busy; /* phases begun; workers that are still in the last one */
+    atomic_size_t taken[MOST_WORKERS]; /* of each worker's share */
+    atomic_uint begun;                 /* threads */
+    atomic_uint phase, busy;           /* phases begun; workers that are still in the last one */
     atomic_int status;
     bool over;
 };
 
-static void run_chunks(struct crew *crew)
+static size_t share_begins(const struct crew *crew, unsigned worker)
 {
-    for (;;) {
-        const size_t chunk = atomic_fetch_add(&crew->next, 1);
-        if (chunk >= crew->chunks)
-            return;
-        const obb_status status = crew->work->chunk(crew->work->work, chunk);
-        if (status != OBB_OK)
-            atomic_store(&crew->status, (int)status);
+    return crew->chunks * worker / crew->workers;
+}
+
+/* Runs the chunks of the worker's own share, then helps the others. */
+static void run_chunks(struct crew *crew, unsigned self)
+{
+    for (unsigned i = 0; i < crew->workers; i++) {
+        const unsigned worker = (self + i) % crew->workers;
+        const size_t end = share_begins(crew, worker + 1);
+        for (;;) {
+            const size_t chunk =
+                share_begins(crew, worker) + atomic_fetch_add(&crew->taken[worker], 1);
+            if (chunk >= end)
+                break;
+            const obb_status status = crew->work->chunk(crew->work->work, chunk);
+            if (status != OBB_OK)
+                atomic_store(&crew->status, (int)status);
+        }
     }
 }
 
@@ -49,11 +62,12 @@ static void await_phase(struct crew *crew, unsigned seen)
 static void *labour(void *context)
 {
     struct crew *crew = context;
+    const unsigned self = atomic_fetch_add(&crew->begun, 1) + 1; /* 0 is the caller */
     for (unsigned seen = 0;; seen++) {
         await_phase(crew, seen);
         if (crew->over)
             return NULL;
-        run_chunks(crew);
+        run_chunks(crew, self);
         if (atomic_fetch_sub(&crew->busy, 1) == 1) {
             (void)pthread_mutex_lock(&crew->lock);
             (void)pthread_cond_broadcast(&crew->wake);
@@ -119,10 +133,11 @@ obb_status crew_run(struct crew *crew, const crew_work *work)
         crew->chunks = work->advance(work->work, &status);
         if (crew->chunks == 0 || status != OBB_OK)
             return status;
-        atomic_store(&crew->next, 0);
+        for (unsigned i = 0; i < crew->workers; i++)
+            atomic_store(&crew->taken[i], 0);
         if (crew->workers > 1)
             begin_phase(crew);
-        run_chunks(crew);
+        run_chunks(crew, 0);
         if (crew->workers > 1)
             await_others(crew);
         if (atomic_load(&crew->status) != (int)OBB_OK)

@@ -265,11 +265,12 @@ double ours_all_pairs(struct ours_world *world, const char *kernel, unsigned wor
     struct crew *crew = crew_create(workers);
     obb_layers_unref(world->layers);
     world->layers = NULL;
-    const double begun = report_clock(workers);
+    const double begun = report_clock(workers), on_wall = report_clock(0);
     world->layers = build_layers(world, kernels_of(kernel), crew);
     const double built = report_clock(workers);
     find_pairs(world, workers, crew, exact, out);
     const double took = report_clock(workers) - begun;
+    out->wall = report_clock(0) - on_wall;
     out->build = built - begun;
     crew_destroy(crew);
     return took;

@@ -51,6 +51,7 @@ typedef struct ours_pairs {
     size_t candidates,
         doubtful; /* pairs that passed the float test; those of them that the double test decided */
     double build, join; /* seconds of each stage */
+    double wall;        /* of both stages, on the wall */
 } ours_pairs;
 
 /* Builds an index over all boxes and finds all pairs that touch. Returns the seconds of both.
