@@ -102,8 +102,8 @@ static bool must_wait(const struct srv_job *job)
            job->ticket != atomic_load_explicit(&job->pool->first, memory_order_relaxed);
 }
 
-/* Takes a chunk of a share. Returns false if none is left. A stale `claims` value is harmless: if the
- * compare-exchange succeeds, that chunk number is free in the present phase. */
+/* Takes a chunk of a share. Returns false if none is left. A stale `claims` value is harmless: if
+ * the compare-exchange succeeds, that chunk number is free in the present phase. */
 static bool claim_of(_Atomic uint64_t *share, size_t *out_chunk)
 {
     uint64_t claims = atomic_load(share);
