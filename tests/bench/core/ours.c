@@ -32,8 +32,7 @@ struct ours_world {
     const struct obb_version **added, **ended; /* by the last move */
     uint32_t *moved;
     size_t moved_count;
-    uint32_t (*pairs)[2];
-    size_t pair_room;
+    uint64_t *pairs; /* of the last join */
 };
 
 static void require(bool good, const char *what)
@@ -92,7 +91,7 @@ void ours_world_free(struct ours_world *world)
     free(world->added);
     free(world->ended);
     free(world->moved);
-    free(world->pairs);
+    obb_budget_free(world->pairs);
     free(world);
 }
 
@@ -225,22 +224,16 @@ static struct obb_join *run_join(const struct ours_world *world, struct crew *cr
 static void find_pairs(struct ours_world *world, unsigned workers, struct crew *crew, bool exact,
                        ours_pairs *out)
 {
+    obb_budget_free(world->pairs);
+    world->pairs = NULL;
     const double begun = report_clock(workers);
     struct obb_join *join = run_join(world, crew, OBB_JOIN_RANKS, exact);
     const obb_join_counts found = obb_join_count(join);
-    if (found.listed > world->pair_room) {
-        free(world->pairs);
-        world->pair_room = found.listed + found.listed / 4;
-        world->pairs = must(malloc(world->pair_room * sizeof *world->pairs));
-    }
-    uint64_t base, *ranks = obb_join_take_ranks(join, &base);
-    for (size_t i = 0; i < found.listed; i++) {
-        world->pairs[i][0] = (uint32_t)(base + (ranks[i] >> 32));
-        world->pairs[i][1] = (uint32_t)(base + (uint32_t)ranks[i]);
-    }
-    obb_budget_free(ranks);
+    uint64_t base;
+    world->pairs = obb_join_take_ranks(join, &base);
     obb_join_destroy(join);
     *out = (ours_pairs){.list = world->pairs,
+                        .base = base,
                         .count = found.listed,
                         .candidates = found.candidates,
                         .doubtful = found.doubts,
@@ -280,7 +273,7 @@ uint64_t ours_pairs_hash(const ours_pairs *pairs)
 {
     uint64_t hash = pairs->count;
     for (size_t i = 0; i < pairs->count; i++)
-        hash = report_mix(hash, (uint64_t)pairs->list[i][0] << 32 | pairs->list[i][1]);
+        hash = report_mix(hash, pairs->list[i] + (pairs->base << 32 | pairs->base));
     return hash;
 }
 
@@ -483,9 +476,10 @@ double ours_contacts_again(struct ours_contacts *contacts, const ours_pairs *exp
             "contacts");
     const double took = report_clock(1) - begun;
     bool same = obb_contacts_count(contacts->set) == expected->count;
-    for (size_t i = 0; same && i < expected->count; i++)
-        same = obb_view_id(pairs[i].a) == expected->list[i][0] &&
-               obb_view_id(pairs[i].b) == expected->list[i][1];
+    for (size_t i = 0; same && i < expected->count; i++) {
+        const ours_ids ids = ours_pair(expected, i);
+        same = obb_view_id(pairs[i].a) == ids.a && obb_view_id(pairs[i].b) == ids.b;
+    }
     require(same, "the pairs of the contact set");
     obb_view_close(contacts->before);
     contacts->before = after;

@@ -46,13 +46,27 @@ bool ours_has_floats(void); /* is there a variant without error bounds, named "f
 /* ---- All pairs ------------------------------------------------------------------------------- */
 
 typedef struct ours_pairs {
-    uint32_t (*list)[2]; /* pairs of ids, in their order; the world's, valid until the next call */
+    const uint64_t *list; /* by (id, id), see ours_pair; the world's, valid until the next call */
+    uint64_t base;        /* id of rank 0 */
     size_t count;
     size_t candidates,
         doubtful; /* pairs that passed the float test; those of them that the double test decided */
     double build, join; /* seconds of each stage */
     double wall;        /* of both stages, on the wall */
 } ours_pairs;
+
+typedef struct ours_ids {
+    uint32_t a, b;
+} ours_ids;
+
+/* Returns a pair of a list, which has them as the join does: as ranks, the smaller one in the high
+ * half. Answers by id are written from them, too. */
+static inline ours_ids ours_pair(const ours_pairs *pairs, size_t i)
+{
+    const uint64_t rank = pairs->list[i];
+    return (ours_ids){(uint32_t)(pairs->base + (rank >> 32)),
+                      (uint32_t)(pairs->base + (uint32_t)rank)};
+}
 
 /* Builds an index over all boxes and finds all pairs that touch. Returns the seconds of both.
  * kernel: NULL for the widest, "floats" for the one without error bounds. Without `exact` only the

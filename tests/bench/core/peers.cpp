@@ -49,6 +49,12 @@ const double slow = 3.0;                      // seconds: what takes longer is n
 typedef std::pair<uint32_t, uint32_t> id_pair;
 typedef std::vector<id_pair> id_pairs;
 
+id_pair our_pair(const ours_pairs &pairs, size_t i)
+{
+    const ours_ids ids = ours_pair(&pairs, i);
+    return id_pair(ids.a, ids.b);
+}
+
 bool quick()
 {
     const char *text = std::getenv("QUICK");
@@ -448,8 +454,7 @@ void judge(const char *who, bool floats, const ours_world *world, const boxes &a
                theirs.size() - size_t(std::unique(theirs.begin(), theirs.end()) - theirs.begin());
     size_t i = 0, k = 0;
     while (i < ours.count || k < theirs.size()) {
-        const id_pair mine = i < ours.count ? id_pair(ours.list[i][0], ours.list[i][1])
-                                            : id_pair(UINT32_MAX, UINT32_MAX);
+        const id_pair mine = i < ours.count ? our_pair(ours, i) : id_pair(UINT32_MAX, UINT32_MAX);
         const id_pair other = k < theirs.size() ? theirs[k] : id_pair(UINT32_MAX, UINT32_MAX);
         i += mine <= other;
         k += other <= mine;
@@ -674,7 +679,7 @@ void moving(size_t n)
     (void)ours_all_pairs(world, nullptr, 1, true, &found);
     id_pairs cached[2], full;
     for (size_t i = 0; i < found.count; i++)
-        cached[0].emplace_back(found.list[i][0], found.list[i][1]);
+        cached[0].push_back(our_pair(found, i));
     cached[1] = cached[0];
     embree_scene low(all, RTC_BUILD_QUALITY_LOW, true), refit(all, RTC_BUILD_QUALITY_REFIT, true);
     double ours = 0, peer_full = 0, peer_cached[2] = {0, 0}, least = 0, followed = 0, commit = 0;
