@@ -593,17 +593,14 @@ static int by_second(const void *a, const void *b)
 obb_status obb_contacts_list(const struct obb_contacts *contacts, const struct obb_view *view,
                              struct obb_arena *arena, const obb_box_pair **out)
 {
+    if (!contacts->listed) {
+        *out = contacts->run.boxes;
+        return OBB_OK;
+    }
     size_t first_count = 0, count = 0;
     obb_box_pair *pairs = obb_arena_alloc(arena, obb_contacts_count(contacts), sizeof *pairs);
-    if (pairs == NULL)
-        return OBB_NO_MEMORY;
-    if (!contacts->listed && contacts->run.count > 0) {
-        count = contacts->run.count;
-        memcpy(pairs, contacts->run.boxes, count * sizeof *pairs);
-    }
-    const struct obb_ranked *firsts =
-        contacts->listed ? list_firsts(contacts, arena, &first_count) : NULL;
-    if (contacts->listed && firsts == NULL)
+    const struct obb_ranked *firsts = list_firsts(contacts, arena, &first_count);
+    if (pairs == NULL || firsts == NULL)
         return OBB_NO_MEMORY;
     for (size_t i = 0; i < first_count; i++) {
         const struct head *head = firsts[i].item;

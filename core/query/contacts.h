@@ -53,8 +53,9 @@ obb_status obb_contacts_advance(struct obb_contacts *contacts, const struct obb_
                                 const obb_contact_change **out, size_t *out_count);
 
 /* Lists all pairs by (id, id), as versions of `view`: a view of the state to which the set was last
- * updated. The list is allocated in `arena`, 16 bytes a pair, and the rest is as the boxes that
- * have pairs. O(n log n). OBB_NO_MEMORY. */
+ * updated. The list is valid while the set is not updated and the arena is not reset. It is the
+ * set's own, O(1), or if the set is in lists, it is allocated in `arena`: 16 bytes a pair, the rest
+ * is as the boxes that have pairs, O(n log n). OBB_NO_MEMORY. */
 obb_status obb_contacts_list(const struct obb_contacts *contacts, const struct obb_view *view,
                              struct obb_arena *arena, const obb_box_pair **out);
 
