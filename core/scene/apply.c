@@ -325,6 +325,7 @@ static obb_status create(struct obb_apply *apply, obb_str name, uint32_t hash,
         obb_record_destroy(scene, record);
         return OBB_NO_MEMORY;
     }
+    const uint32_t self = version->self; /* before the bits, as above */
     begin_first_version(apply, version, record);
     if (obb_id_tree_insert(&scene->ids, record) != OBB_OK) {
         give_unused(apply, version);
@@ -335,8 +336,7 @@ static obb_status create(struct obb_apply *apply, obb_str name, uint32_t hash,
     scene->next_id++;
     apply->boxes++;
     apply->room--;
-    apply->changes[apply->change_count++] =
-        (struct obb_change){.old = OBB_NO_VERSION, .new = version->self};
+    apply->changes[apply->change_count++] = (struct obb_change){.old = OBB_NO_VERSION, .new = self};
     *out = version;
     return OBB_OK;
 }

@@ -14,6 +14,9 @@
 #include <math.h>
 #include <string.h>
 
+#define AHEAD  16    /* changes whose versions are fetched ahead of their turn... */
+#define CACHED 16384 /* ...if there are more than so many: fewer are still in the cache */
+
 /* How a commit is made:
  *
  * 1. Prepare writes the new versions into slots of their own, born at a revision that no view has
@@ -800,10 +803,24 @@ static void flip(struct obb_prepared *p, const struct obb_change *change)
         obb_cached_bounds_add(&scene->cached_bounds, &new->box, p->settings.dimensions);
 }
 
+/* Fetches the versions of a change. */
+static void fetch(const struct obb_prepared *p, const struct obb_change *change)
+{
+    const struct obb_versions *versions = &p->apply.scene->versions;
+    if (change->old != OBB_NO_VERSION)
+        obb_versions_prefetch(versions, change->old);
+    if (change->new != OBB_NO_VERSION)
+        obb_versions_prefetch(versions, change->new);
+}
+
 static void flip_all(struct obb_prepared *p)
 {
-    for (size_t i = 0; i < p->apply.change_count; i++)
+    const size_t count = p->apply.change_count, fetched = count > CACHED ? count - AHEAD : 0;
+    for (size_t i = 0; i < count; i++) {
+        if (i < fetched)
+            fetch(p, &p->apply.changes[i + AHEAD]);
         flip(p, &p->apply.changes[i]);
+    }
     if (p->future.drops)
         restart_expiry(p, p->state->began);
 }

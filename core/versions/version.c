@@ -9,6 +9,10 @@
 
 #define FIRST_PAGES 4
 
+/* Fresh slots are fetched so many before their turn: a commit of many boxes fills them faster than
+ * the stores would find their lines. */
+#define AHEAD 12
+
 /* From so many pages on a new page gets its memory as a whole. In a small pool most of a page may
  * never be used. */
 #define WHOLE_PAGES 8
@@ -159,6 +163,8 @@ struct obb_version *obb_versions_take(struct obb_versions *pool, struct obb_reco
     if (pool->count == pool->begun * OBB_VERSION_PAGE && !begin_page(pool))
         return NULL;
     struct obb_version *version = obb_versions_slot(pool, pool->count);
+    if (pool->count % OBB_VERSION_PAGE + AHEAD < OBB_VERSION_PAGE)
+        obb_versions_prefetch(pool, pool->count + AHEAD);
     /* The word of the bit fields is written before it is read: a page that is first read is first
      * the page of zeros, and faults again when it is written. */
     memset((char *)version + offsetof(struct obb_version, group), 0,
