@@ -307,8 +307,8 @@ static bool clips_boxes(const struct ray_walk *walk)
     return !walk->index->moving && walk->grow.x == 0 && walk->grow.y == 0 && walk->grow.z == 0;
 }
 
-/* Notes the leaf to which the walk has come, and asks for what leave_leaf reads of it; of the boxes
- * for three, as kernels do. */
+/* Notes the leaf to which the walk has come, and fetches what leave_leaf reads of it. Of the boxes
+ * it fetches three: a loop over all ends where the processor mostly does not expect it. */
 static void come_to_leaf(struct ray_walk *walk, uint32_t leaf, uint32_t met)
 {
     const struct obb_index *index = walk->index;

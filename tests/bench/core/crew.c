@@ -6,8 +6,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-/* spins: looks at the next phase before a worker sleeps, for about 100 us */
-enum { MOST_WORKERS = 64, SPINS = 100000 };
+enum {
+    MOST_WORKERS = 64,
+    SPINS = 100000 /* looks at the next phase before a worker sleeps: about 100 us */
+};
 
 struct crew {
     unsigned workers;
