@@ -199,7 +199,8 @@ static void choose_marks(struct obb_join *join)
         (join->moved != NULL ? join->moved->count < entries / MOVED_SHARE : levels == 1))
         return;
     const uint64_t words = (most - join->first_mark) / 64 + 1;
-    join->by_marks = words <= entries * MARK_BYTES / sizeof(uint64_t) / (levels + 1);
+    join->by_marks =
+        words <= entries * MARK_BYTES / sizeof(uint64_t) / (levels + 1) && words <= UINT32_MAX / 64;
     join->mark_words = (size_t)words;
 }
 
@@ -468,14 +469,16 @@ static obb_status mark(const struct obb_join *join, size_t chunk)
 static void take_out(const struct obb_join *join, struct side *side, size_t first, size_t end,
                      const struct side *by)
 {
-    const uint64_t *ids = side->index->ids, *marks = by->marks, base = join->first_mark;
-    for (size_t i = first; i < end; i += OBB_NODE) {
-        uint32_t marked = 0;
-        for (size_t k = 0; k < obb_least(end - i, OBB_NODE); k++) {
-            const uint64_t bit = ids[i + k] - base;
-            marked |= (uint32_t)(marks[bit / 64] >> bit % 64 & 1) << k;
-        }
-        side->alive[i / OBB_NODE] &= (uint16_t)~marked;
+    enum { AT_ONCE = 4 * OBB_NODE };
+    const struct obb_marks marks = {.bits = by->marks, .span = (uint32_t)join->mark_words * 64};
+    uint32_t places[AT_ONCE];
+    for (size_t i = first; i < end; i += AT_ONCE) {
+        const size_t count = obb_least(end - i, AT_ONCE);
+        for (size_t k = 0; k < count; k++)
+            places[k] = (uint32_t)(side->index->ids[i + k] - join->first_mark);
+        const uint64_t marked = join->kernels->marked(&marks, places, count);
+        for (size_t k = 0; k < count; k += OBB_NODE)
+            side->alive[(i + k) / OBB_NODE] &= (uint16_t) ~(marked >> k);
     }
 }
 

@@ -202,6 +202,12 @@ struct obb_side {
 #define OBB_PACKED_SURE ((uint32_t)1 << 31)
 typedef bool obb_emit(void *context, const uint32_t *a, const uint32_t *b, size_t count);
 
+/* A set of ids: a bit for each id from `first` on. */
+struct obb_marks {
+    const uint64_t *bits;
+    uint32_t first, span; /* span: ids that have a bit */
+};
+
 /* The functions of one instruction set. */
 struct obb_kernels {
     obb_kernel kind;
@@ -261,6 +267,9 @@ struct obb_kernels {
      * down. */
     uint32_t (*nearest)(const struct obb_node *node, const struct obb_grid_target *target,
                         float far, float out_distance[static OBB_NODE]);
+
+    /* Returns which of up to 64 ids are in a set, as bits. */
+    uint64_t (*marked)(const struct obb_marks *marks, const uint32_t *ids, size_t count);
 };
 
 extern const struct obb_kernels obb_kernels_scalar;

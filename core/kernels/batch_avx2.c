@@ -239,7 +239,8 @@ const struct obb_kernels obb_kernels_avx2 = {.kind = OBB_KERNEL_AVX2,
                                              .merge_nodes = merge_nodes,
                                              .join = join,
                                              .ray = ray,
-                                             .nearest = nearest};
+                                             .nearest = nearest,
+                                             .marked = marked};
 
 #if defined __clang__
 #pragma clang attribute pop

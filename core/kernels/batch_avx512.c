@@ -217,6 +217,21 @@ INLINE size_t keep(uint32_t lanes, uint32_t sure, const uint32_t *ia, const uint
     return (size_t)_mm_popcnt_u32(lanes);
 }
 
+#define OBB_GATHERS
+INLINE uint32_t marked_lanes(const struct obb_marks *marks, const uint32_t *ids, uint32_t lanes)
+{
+    const __m512i all = _mm512_maskz_loadu_epi32((__mmask16)lanes, ids);
+    const __m512i place = _mm512_sub_epi32(all, _mm512_set1_epi32((int)marks->first));
+    const __mmask16 in =
+        _mm512_mask_cmplt_epu32_mask((__mmask16)lanes, place, _mm512_set1_epi32((int)marks->span));
+    /* 32 bits a word: the words of 64 are stored lower half first */
+    const __m512i words = _mm512_mask_i32gather_epi32(_mm512_setzero_si512(), in,
+                                                      _mm512_srli_epi32(place, 5), marks->bits, 4);
+    const __m512i bits =
+        _mm512_sllv_epi32(_mm512_set1_epi32(1), _mm512_and_si512(place, _mm512_set1_epi32(31)));
+    return _mm512_test_epi32_mask(words, bits);
+}
+
 #include "core/kernels/batch_body.inc"
 
 const struct obb_kernels obb_kernels_avx512 = {.kind = OBB_KERNEL_AVX512,
@@ -230,7 +245,8 @@ const struct obb_kernels obb_kernels_avx512 = {.kind = OBB_KERNEL_AVX512,
                                                .merge_nodes = merge_nodes,
                                                .join = join,
                                                .ray = ray,
-                                               .nearest = nearest};
+                                               .nearest = nearest,
+                                               .marked = marked};
 
 #if defined __clang__
 #pragma clang attribute pop

@@ -234,6 +234,7 @@ const struct obb_kernels obb_kernels_neon = {.kind = OBB_KERNEL_NEON,
                                              .merge_nodes = merge_nodes,
                                              .join = join,
                                              .ray = ray,
-                                             .nearest = nearest};
+                                             .nearest = nearest,
+                                             .marked = marked};
 
 #endif

@@ -230,4 +230,5 @@ const struct obb_kernels obb_kernels_scalar = {.kind = OBB_KERNEL_SCALAR,
                                                .merge_nodes = merge_nodes,
                                                .join = join,
                                                .ray = ray,
-                                               .nearest = nearest};
+                                               .nearest = nearest,
+                                               .marked = marked};

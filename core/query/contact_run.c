@@ -9,7 +9,7 @@
 #define LEAST_SLOTS_BITS 6   /* slots of a hash set, as a power of two */
 #define BITS_SHARE       128 /* ids for each ended one, up to which each has a bit: 32 bytes */
 #define AHEAD            16  /* versions whose ids are fetched ahead */
-#define BLOCK            64  /* pairs that are looked at before the first is moved */
+#define BLOCK            32  /* pairs that are looked at before the first is moved: a word of ids */
 #define COPIED           8   /* pairs that are copied at a time */
 
 /* ---- The ended boxes ------------------------------------------------------------------------- */
@@ -32,17 +32,15 @@ static bool bit_of(const uint64_t *bits, uint64_t i) { return (bits[i / 64] >> i
 
 static void set_bit(uint64_t *bits, uint64_t i) { bits[i / 64] |= (uint64_t)1 << i % 64; }
 
-/* Returns the bit for an id. Ids outside of the span share a bit behind it, which is not set. The
- * hash set has eight bits a slot, so three more bits of the hash choose one. */
+/* Returns the bit of the hash set for an id. The set has eight bits a slot, so three more bits of
+ * the hash choose one. */
 static uint64_t bit_for(const struct obb_ended *ended, uint64_t id)
 {
-    const uint64_t place = id - ended->first;
-    if (ended->span > 0)
-        return place < ended->span ? place : ended->span;
     return hash_of(id) >> (ended->shift - 3);
 }
 
-/* Returns false if the id is certainly none of the set. Free of branches that depend on the id. */
+/* Returns false if the id is certainly none of the hash set. Free of branches that depend on the
+ * id. */
 static bool may_have(const struct obb_ended *ended, uint64_t id)
 {
     return bit_of(ended->bits, bit_for(ended, id));
@@ -50,7 +48,9 @@ static bool may_have(const struct obb_ended *ended, uint64_t id)
 
 static bool has(const struct obb_ended *ended, uint64_t id)
 {
-    return may_have(ended, id) && (ended->span > 0 || ended->ids[slot_of(ended, id)] == id);
+    if (ended->span > 0)
+        return id - ended->first < ended->span && bit_of(ended->bits, id - ended->first);
+    return may_have(ended, id) && ended->ids[slot_of(ended, id)] == id;
 }
 
 /* Returns the id of a version of a list. Each is a cache miss unless it is fetched ahead. */
@@ -59,6 +59,12 @@ static uint64_t id_at(const struct obb_version *const *versions, size_t count, s
     if (i + AHEAD < count)
         __builtin_prefetch(&versions[i + AHEAD]->id);
     return versions[i]->id;
+}
+
+/* Returns whether a commit removed a box. */
+static bool removes(const obb_committed *committed)
+{
+    return committed->removed + committed->expired > 0;
 }
 
 /* Fills a hash set. */
@@ -71,52 +77,65 @@ static obb_status hash_ended(struct obb_ended *ended, const obb_committed *commi
     const size_t slots = (size_t)1 << bits;
     ended->shift = 64 - bits;
     ended->ids = obb_budget_calloc(budget, slots, sizeof *ended->ids);
-    ended->made = obb_budget_calloc(budget, slots / 64, sizeof *ended->made);
     ended->bits = obb_budget_calloc(budget, slots / 8, sizeof *ended->bits);
-    if (ended->ids == NULL || ended->made == NULL || ended->bits == NULL)
+    if (ended->ids == NULL || ended->bits == NULL)
         return OBB_NO_MEMORY;
     for (size_t i = 0; i < committed->ended_count; i++) {
         const uint64_t id = id_at(committed->ended, committed->ended_count, i);
+        if (id >= OBB_CONTACT_RUN_IDS)
+            continue;
         ended->ids[slot_of(ended, id)] = id;
         set_bit(ended->bits, bit_for(ended, id));
     }
-    for (size_t i = 0; i < committed->made_count; i++) {
+    if (!removes(committed))
+        return OBB_OK;
+    ended->made = obb_budget_calloc(budget, slots / 64, sizeof *ended->made);
+    for (size_t i = 0; i < committed->made_count && ended->made != NULL; i++) {
         const size_t slot = slot_of(ended, id_at(committed->made, committed->made_count, i));
         if (ended->ids[slot] != 0)
             set_bit(ended->made, slot);
     }
-    return OBB_OK;
+    return ended->made != NULL ? OBB_OK : OBB_NO_MEMORY;
+}
+
+/* Returns a bit for each id of the span, set for those of the list; or NULL if there is no
+ * memory. */
+static uint64_t *mark_ids(const struct obb_ended *ended, const struct obb_version *const *versions,
+                          size_t count, struct obb_budget *budget)
+{
+    uint64_t *bits = obb_budget_calloc(budget, (size_t)(ended->span / 64) + 1, sizeof *bits);
+    for (size_t i = 0; i < count && bits != NULL; i++) {
+        const uint64_t place = id_at(versions, count, i) - ended->first;
+        if (place < ended->span)
+            set_bit(bits, place);
+    }
+    return bits;
 }
 
 /* Fills bits for each id. */
 static obb_status mark_ended(struct obb_ended *ended, const obb_committed *committed,
                              struct obb_budget *budget)
 {
-    const size_t words = (size_t)(ended->span / 64) + 1;
-    ended->bits = obb_budget_calloc(budget, words, sizeof *ended->bits);
-    ended->made = obb_budget_calloc(budget, words, sizeof *ended->made);
-    if (ended->bits == NULL || ended->made == NULL)
-        return OBB_NO_MEMORY;
-    for (size_t i = 0; i < committed->ended_count; i++)
-        set_bit(ended->bits, bit_for(ended, id_at(committed->ended, committed->ended_count, i)));
-    for (size_t i = 0; i < committed->made_count; i++)
-        set_bit(ended->made, bit_for(ended, id_at(committed->made, committed->made_count, i)));
-    return OBB_OK;
+    ended->bits = mark_ids(ended, committed->ended, committed->ended_count, budget);
+    if (removes(committed))
+        ended->made = mark_ids(ended, committed->made, committed->made_count, budget);
+    return ended->bits == NULL || (removes(committed) && ended->made == NULL) ? OBB_NO_MEMORY
+                                                                              : OBB_OK;
 }
 
 obb_status obb_ended_init(struct obb_ended *ended, const obb_committed *committed,
                           struct obb_budget *budget)
 {
-    uint64_t least = UINT64_MAX, most = 0;
+    uint64_t least = OBB_CONTACT_RUN_IDS - 1, most = 0;
     for (size_t i = 0; i < committed->ended_count; i++) {
         const uint64_t id = id_at(committed->ended, committed->ended_count, i);
         least = id < least ? id : least;
-        most = id > most ? id : most;
+        most = id > most && id < OBB_CONTACT_RUN_IDS ? id : most;
     }
-    *ended = (struct obb_ended){.first = least};
-    if (committed->ended_count == 0 || most - least >= committed->ended_count * BITS_SHARE)
+    *ended = (struct obb_ended){.first = (uint32_t)least};
+    if (most < least || most - least >= committed->ended_count * BITS_SHARE)
         return hash_ended(ended, committed, budget);
-    ended->span = most - least + 1;
+    ended->span = (uint32_t)(most - least) + 1;
     return mark_ended(ended, committed, budget);
 }
 
@@ -129,8 +148,8 @@ void obb_ended_fini(struct obb_ended *ended)
 
 bool obb_ended_removed(const struct obb_ended *ended, uint64_t id)
 {
-    return has(ended, id) &&
-           !bit_of(ended->made, ended->span > 0 ? bit_for(ended, id) : slot_of(ended, id));
+    return ended->made != NULL && has(ended, id) &&
+           !bit_of(ended->made, ended->span > 0 ? id - ended->first : slot_of(ended, id));
 }
 
 /* ---- The run --------------------------------------------------------------------------------- */
@@ -139,12 +158,12 @@ obb_status obb_contact_run_init(struct obb_contact_run *run, size_t count,
                                 struct obb_budget *budget)
 {
     const size_t room = count + COPIED;
-    char *block = obb_budget_malloc(budget, room, sizeof *run->boxes + sizeof *run->ids);
+    char *block = obb_budget_malloc(budget, room, sizeof *run->boxes + sizeof *run->keys);
     *run = (struct obb_contact_run){.boxes = NULL};
     if (block == NULL)
         return OBB_NO_MEMORY;
     run->boxes = (void *)block;
-    run->ids = (void *)(block + room * sizeof *run->boxes);
+    run->keys = (void *)(block + room * sizeof *run->boxes);
     return OBB_OK;
 }
 
@@ -154,21 +173,19 @@ void obb_contact_run_fini(struct obb_contact_run *run)
     *run = (struct obb_contact_run){.boxes = NULL};
 }
 
-static void append(struct obb_contact_run *run, const uint64_t ids[2], const obb_box_pair *boxes)
+static void append(struct obb_contact_run *run, uint64_t key, const obb_box_pair *boxes)
 {
-    memcpy(run->ids[run->count], ids, sizeof run->ids[0]);
+    run->keys[run->count] = key;
     run->boxes[run->count++] = *boxes;
 }
 
 void obb_contact_run_add(struct obb_contact_run *run, const obb_box_pair *boxes)
 {
-    append(run, (const uint64_t[]){boxes->a->id, boxes->b->id}, boxes);
+    append(run, obb_contact_key((const uint64_t[]){boxes->a->id, boxes->b->id}), boxes);
 }
 
-static bool before(const uint64_t a[2], const uint64_t b[2])
-{
-    return a[0] != b[0] ? a[0] < b[0] : a[1] < b[1];
-}
+static uint64_t first_id(uint64_t key) { return key >> 32; }
+static uint64_t second_id(uint64_t key) { return (uint32_t)key; }
 
 /* A run that is on its way to the state after a commit. */
 struct passage {
@@ -176,32 +193,42 @@ struct passage {
     struct obb_contact_run to;
     const struct obb_contact_step *step;
     const obb_id_pair *next, *end; /* of the present pairs */
+    uint64_t next_key;             /* of `next`; greater than all keys at the end */
     obb_status status;
 };
 
-/* Returns which of up to BLOCK pairs have a box that has ended, as bits. Free of branches that
- * depend on the pairs: a tenth of all boxes ends a fifth of all pairs, in no order. */
-static uint64_t ended_of(const struct obb_ended *ended, uint64_t (*const ids)[2], size_t count)
+/* Returns which of up to BLOCK pairs have a box that has ended: bit 2 k for pair k. Free of
+ * branches that depend on the pairs: a tenth of all boxes ends a fifth of all pairs, in no
+ * order. */
+static uint64_t ended_of(const struct obb_contact_step *step, const uint64_t *keys, size_t count)
 {
-    uint64_t may = 0, has_one = 0;
-    for (size_t i = 0; i < count; i++) {
-        const uint64_t a = may_have(ended, ids[i][0]), b = may_have(ended, ids[i][1]);
-        may |= (a | b) << i;
+    const struct obb_ended *ended = step->ended;
+    uint64_t mask = 0;
+    if (ended->span > 0) {
+        const struct obb_marks marks = {
+            .bits = ended->bits, .first = ended->first, .span = ended->span};
+        uint32_t ids[2 * BLOCK];
+        memcpy(ids, keys, count * sizeof *keys);
+        mask = step->kernels->marked(&marks, ids, 2 * count);
+        return (mask | mask >> 1) & UINT64_MAX / 3;
     }
-    if (ended->span > 0)
-        return may;
-    for (; may != 0; may &= may - 1) {
-        const uint64_t *pair = ids[__builtin_ctzll(may)];
-        if (has(ended, pair[0]) || has(ended, pair[1]))
-            has_one |= may & -may;
+    for (size_t k = 0; k < count; k++) {
+        const uint64_t a = may_have(ended, first_id(keys[k])),
+                       b = may_have(ended, second_id(keys[k]));
+        mask |= (a | b) << 2 * k;
     }
-    return has_one;
+    for (uint64_t may = mask; may != 0; may &= may - 1) {
+        const uint64_t key = keys[__builtin_ctzll(may) / 2];
+        if (!has(ended, first_id(key)) && !has(ended, second_id(key)))
+            mask ^= may & -may;
+    }
+    return mask;
 }
 
-/* Returns whether the next present pair comes before pair i of the run. */
-static bool is_before(const struct passage *p, size_t i)
+/* Sets the key of the next present pair. No pair has the greatest key: its two ids differ. */
+static void look_at_next(struct passage *p)
 {
-    return p->next < p->end && before(p->next->id, p->from->ids[i]);
+    p->next_key = p->next < p->end ? obb_contact_key(p->next->id) : UINT64_MAX;
 }
 
 static void tell(struct passage *p, const obb_id_pair *old, const obb_id_pair *present)
@@ -213,10 +240,11 @@ static void tell(struct passage *p, const obb_id_pair *old, const obb_id_pair *p
 /* The next present pair comes in. */
 static void come(struct passage *p, const obb_id_pair *old)
 {
-    append(&p->to, p->next->id, &p->next->boxes);
+    append(&p->to, p->next_key, &p->next->boxes);
     if (old == NULL || p->step->stayed)
         tell(p, old, p->next);
     p->next++;
+    look_at_next(p);
 }
 
 /* The pairs from i to end - 1 of the run stay. Some behind them are copied too, and overwritten
@@ -225,14 +253,14 @@ static void stay(struct passage *p, size_t i, size_t end)
 {
     const struct obb_contact_run *from = p->from;
     struct obb_contact_run *to = &p->to;
-    while (i < end && is_before(p, end - 1)) { /* it begins among them */
-        for (; before(from->ids[i], p->next->id); i++)
-            append(to, from->ids[i], &from->boxes[i]);
+    while (i < end && p->next_key < from->keys[end - 1]) { /* it begins among them */
+        for (; from->keys[i] < p->next_key; i++)
+            append(to, from->keys[i], &from->boxes[i]);
         come(p, NULL);
     }
     const size_t shift = to->count - i;
     for (size_t k = i; k < end; k += COPIED) {
-        memcpy(to->ids[k + shift], from->ids[k], COPIED * sizeof to->ids[0]);
+        memcpy(&to->keys[k + shift], &from->keys[k], COPIED * sizeof to->keys[0]);
         memcpy(&to->boxes[k + shift], &from->boxes[k], COPIED * sizeof to->boxes[0]);
     }
     to->count += end - i;
@@ -241,11 +269,11 @@ static void stay(struct passage *p, size_t i, size_t end)
 /* Pair i of the run leaves it, and perhaps comes back. */
 static void leave(struct passage *p, size_t i)
 {
-    const uint64_t *ids = p->from->ids[i];
-    const obb_id_pair old = {.id = {ids[0], ids[1]}, .boxes = p->from->boxes[i]};
-    while (is_before(p, i))
+    const uint64_t key = p->from->keys[i];
+    const obb_id_pair old = {.id = {first_id(key), second_id(key)}, .boxes = p->from->boxes[i]};
+    while (p->next_key < key)
         come(p, NULL);
-    if (p->next < p->end && !before(ids, p->next->id))
+    if (p->next_key == key)
         come(p, &old);
     else
         tell(p, &old, NULL);
@@ -257,12 +285,13 @@ obb_status obb_contact_run_advance(struct obb_contact_run *run, const struct obb
     struct passage p = {
         .from = run, .step = step, .next = step->present, .end = step->present + step->count};
     p.status = obb_contact_run_init(&p.to, run->count + step->count, budget);
+    look_at_next(&p);
     for (size_t block = 0; block < run->count && p.status == OBB_OK; block += BLOCK) {
         const size_t pairs = obb_least(BLOCK, run->count - block);
         size_t first = block;
-        for (uint64_t left = ended_of(step->ended, run->ids + block, pairs); left != 0;
+        for (uint64_t left = ended_of(step, run->keys + block, pairs); left != 0;
              left &= left - 1) {
-            const size_t i = block + (size_t)__builtin_ctzll(left);
+            const size_t i = block + (size_t)__builtin_ctzll(left) / 2;
             stay(&p, first, i);
             leave(&p, i);
             first = i + 1;

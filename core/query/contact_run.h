@@ -5,6 +5,7 @@
 #define OBB_CONTACT_RUN_H
 
 #include "core/base/budget.h"
+#include "core/kernels/batch.h"
 #include "core/scene/commit.h"
 #include "core/versions/box_pair.h"
 
@@ -13,19 +14,30 @@
 #include <stddef.h>
 #include <stdint.h>
 
+/* The ids of a run are below this, so that a pair of them is one word, its key. */
+#define OBB_CONTACT_RUN_IDS ((uint64_t)1 << 32)
+
 struct obb_contact_run {
     obb_box_pair *boxes; /* of the budget */
-    uint64_t (*ids)[2];  /* of these boxes; in the same block. Few passes read both. */
+    uint64_t *keys; /* of these boxes, the smaller id above the other one; in the same block. Few
+                     * passes read both. */
     size_t count;
 };
 
-/* The boxes that a commit ended. If their ids are near each other: a bit for each id from the least
- * to the greatest. Else a hash set of the ids, behind a bit set that rules out most other ids. */
+/* Returns the key of a pair of ids. */
+static inline uint64_t obb_contact_key(const uint64_t ids[static 2])
+{
+    return ids[0] << 32 | ids[1];
+}
+
+/* The boxes that a commit ended and that a run can have. If their ids are near each other: a bit
+ * for each id from the least to the greatest. Else a hash set of the ids, behind a bit set that
+ * rules out most other ids. */
 struct obb_ended {
-    uint64_t *bits; /* of ids; or eight for each slot */
-    uint64_t first; /* id of the first bit */
-    uint64_t span;  /* ids that have a bit; 0: the hash set */
-    uint64_t *made; /* bits: the commit made another version of the box; by id, or by slot */
+    uint64_t *bits;       /* of ids; or eight for each slot */
+    uint32_t first, span; /* id of the first bit; ids that have a bit, or 0: the hash set */
+    uint64_t *made; /* bits: the commit made another version of the box; by id, or by slot. NULL:
+                     * of all boxes */
     uint64_t *ids;  /* of the hash set: open addressing; 0: free */
     unsigned shift; /* from hash to slot */
 };
@@ -45,7 +57,7 @@ obb_status obb_contact_run_init(struct obb_contact_run *run, size_t count,
                                 struct obb_budget *budget);
 void obb_contact_run_fini(struct obb_contact_run *run); /* all zeroes are fine */
 
-/* Adds a pair behind all others. There must be room. */
+/* Adds a pair behind all others, whose ids are below OBB_CONTACT_RUN_IDS. There must be room. */
 void obb_contact_run_add(struct obb_contact_run *run, const obb_box_pair *boxes);
 
 /* Takes a pair that a commit has changed: NULL where it is not in the run. The pairs live until it
@@ -54,9 +66,11 @@ typedef bool obb_contact_told(void *context, const obb_id_pair *before, const ob
 
 /* What a commit does to a run. */
 struct obb_contact_step {
+    const struct obb_kernels *kernels;
     const struct obb_ended *ended;
     const obb_id_pair
-        *present; /* by (id, id); none of them is a pair of the run that stays there */
+        *present; /* by (id, id), which are below OBB_CONTACT_RUN_IDS; none of them is a pair of the
+                   * run that stays there */
     size_t count;
     bool stayed;               /* `tell` also hears of pairs that leave the run and come back */
     const atomic_bool *cancel; /* NULL: nobody cancels it */

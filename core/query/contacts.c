@@ -5,6 +5,8 @@
  *   run    all pairs in one sorted array (contact_run.h): a commit costs by all pairs, read in
  *          order
  *
+ * A run holds only small ids: a set with a greater one is in lists for good.
+ *
  * A commit that ends more than one box for LIST_WORK pairs is cheaper on a run. The set changes its
  * form as soon as the commits since the last change lost as much, compared with the other form, as
  * a change costs. So it costs at most about twice as much as with the better form throughout.
@@ -48,6 +50,7 @@ struct head {
 struct obb_contacts {
     struct obb_budget *budget;
     bool listed; /* the form: lists; else the run */
+    bool wide;   /* a pair has, or had, an id that no run can hold */
     size_t lost; /* by this form since the last change, in pairs of a run passed */
     struct obb_contact_run
         run; /* empty in the form of lists, as the rest is in the form of a run */
@@ -185,13 +188,19 @@ static void drop(struct obb_contacts *contacts, uint32_t at)
 
 /* ---- Life ------------------------------------------------------------------------------------ */
 
-/* Fills the run, which is empty, with sorted pairs. */
+/* Returns whether no run can hold a pair. Its greater id is that of b. */
+static bool is_wide(const obb_box_pair *pair) { return pair->b->id >= OBB_CONTACT_RUN_IDS; }
+
+/* Fills the run, which is empty, with sorted pairs, up to the first one that it cannot hold. */
 static obb_status fill_run(struct obb_contacts *contacts, const obb_box_pair *pairs, size_t count)
 {
     struct obb_contact_run *run = &contacts->run;
     const obb_status status = obb_contact_run_init(run, count, contacts->budget);
-    for (size_t i = 0; status == OBB_OK && i < count; i++)
-        obb_contact_run_add(run, &pairs[i]);
+    for (size_t i = 0; status == OBB_OK && i < count && !contacts->wide; i++) {
+        contacts->wide = is_wide(&pairs[i]);
+        if (!contacts->wide)
+            obb_contact_run_add(run, &pairs[i]);
+    }
     return status;
 }
 
@@ -206,19 +215,26 @@ static void free_lists(struct obb_contacts *contacts)
     contacts->count = contacts->head_count = 0;
 }
 
+/* Fills the lists, which are empty, with pairs. */
+static obb_status fill_lists(struct obb_contacts *contacts, const obb_box_pair *pairs, size_t count)
+{
+    contacts->listed = true;
+    contacts->head_mask = 63;
+    contacts->heads =
+        obb_budget_calloc(contacts->budget, contacts->head_mask + 1, sizeof *contacts->heads);
+    bool good = contacts->heads != NULL && pairs_reserve(contacts, count);
+    for (size_t i = 0; i < count && good; i++)
+        good = add(contacts, pairs[i].a->id, pairs[i].b->id);
+    return good ? OBB_OK : OBB_NO_MEMORY;
+}
+
 /* Changes the form from a run to lists. */
 static obb_status to_lists(struct obb_contacts *contacts)
 {
     struct obb_contact_run *run = &contacts->run;
-    contacts->head_mask = 63;
-    contacts->heads =
-        obb_budget_calloc(contacts->budget, contacts->head_mask + 1, sizeof *contacts->heads);
-    bool good = contacts->heads != NULL && pairs_reserve(contacts, run->count);
-    for (size_t i = 0; i < run->count && good; i++)
-        good = add(contacts, run->ids[i][0], run->ids[i][1]);
+    const obb_status status = fill_lists(contacts, run->boxes, run->count);
     obb_contact_run_fini(run);
-    contacts->listed = true;
-    return good ? OBB_OK : OBB_NO_MEMORY;
+    return status;
 }
 
 /* Changes the form from lists to a run. view: of the state of the set. */
@@ -245,7 +261,7 @@ static obb_status choose_form(struct obb_contacts *contacts, const struct obb_vi
         contacts->lost += here - there;
     else
         contacts->lost -= obb_least(contacts->lost, there - here);
-    if (contacts->lost <= all * CHANGE_WORK)
+    if (contacts->lost <= all * CHANGE_WORK || contacts->wide)
         return OBB_OK;
     contacts->lost = 0;
     return contacts->listed ? to_run(contacts, before, arena) : to_lists(contacts);
@@ -259,7 +275,11 @@ obb_status obb_contacts_create(struct obb_budget *budget, const obb_box_pair *pa
         return OBB_NO_MEMORY;
     contacts->budget = budget;
     contacts->free_pair = NOWHERE;
-    const obb_status status = fill_run(contacts, pairs, count);
+    obb_status status = fill_run(contacts, pairs, count);
+    if (status == OBB_OK && contacts->wide) {
+        obb_contact_run_fini(&contacts->run);
+        status = fill_lists(contacts, pairs, count);
+    }
     if (status == OBB_OK)
         *out = contacts;
     else
@@ -520,7 +540,8 @@ static bool on_told(void *context, const obb_id_pair *before, const obb_id_pair 
 static obb_status advance_run(struct obb_contacts *contacts, struct changes *changes,
                               const struct found *present, bool stayed, const atomic_bool *cancel)
 {
-    const struct obb_contact_step step = {.ended = &changes->ended,
+    const struct obb_contact_step step = {.kernels = obb_layers_kernels(present->after->layers),
+                                          .ended = &changes->ended,
                                           .present = present->pairs,
                                           .count = present->count,
                                           .stayed = stayed,
@@ -534,6 +555,16 @@ static obb_status advance_run(struct obb_contacts *contacts, struct changes *cha
     return status;
 }
 
+/* Changes the form to lists if a present pair has an id that no run can hold. */
+static obb_status leave_run(struct obb_contacts *contacts, const struct found *present)
+{
+    bool wide = false;
+    for (size_t i = 0; i < present->count; i++)
+        wide |= present->pairs[i].id[1] >= OBB_CONTACT_RUN_IDS;
+    contacts->wide |= wide;
+    return wide && !contacts->listed ? to_lists(contacts) : OBB_OK;
+}
+
 obb_status obb_contacts_advance(struct obb_contacts *contacts, const struct obb_view *before,
                                 const struct obb_view *after, const obb_committed *committed,
                                 bool stayed, const atomic_bool *cancel, struct obb_arena *arena,
@@ -544,6 +575,8 @@ obb_status obb_contacts_advance(struct obb_contacts *contacts, const struct obb_
     obb_status status = choose_form(contacts, before, committed->ended_count, arena);
     if (status == OBB_OK && committed->made_count > 0)
         status = find_present(committed, cancel, arena->budget, &present);
+    if (status == OBB_OK)
+        status = leave_run(contacts, &present);
     if (status == OBB_OK)
         status = contacts->listed ? advance_lists(contacts, &changes, &present, before, stayed)
                                   : advance_run(contacts, &changes, &present, stayed, cancel);

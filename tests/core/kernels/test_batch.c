@@ -691,6 +691,45 @@ START_TEST(rays_meet_the_same_leaves_in_the_same_order_and_miss_none)
 }
 END_TEST
 
+START_TEST(ids_in_a_set_are_found_alike)
+{
+    enum { WORDS = 20, IDS = 64 };
+    test_rng rng = {.s = 20261207};
+    size_t asked = 0, found = 0, outside = 0;
+    for (size_t round = 0; round < test_effort(20000); round++) {
+        uint64_t bits[WORDS];
+        uint32_t ids[IDS];
+        const size_t count = test_below(&rng, IDS + 1);
+        const uint32_t span = 1 + (uint32_t)test_below(&rng, (size_t)WORDS * 64);
+        const uint32_t most = UINT32_MAX - span, first = round % 3 == 0 ? 0
+                                                         : round % 3 == 1
+                                                             ? most
+                                                             : (uint32_t)test_below(&rng, most);
+        uint64_t truth = 0;
+        for (size_t i = 0; i < WORDS; i++)
+            bits[i] = test_random(&rng);
+        for (size_t i = 0; i < count; i++) {
+            const uint64_t place = test_below(&rng, 2) == 0 ? test_below(&rng, span)
+                                                            : test_below(&rng, (uint64_t)1 << 32);
+            ids[i] = first + (uint32_t)place;
+            const uint64_t at = (uint32_t)(ids[i] - first);
+            outside += at >= span;
+            truth |= (uint64_t)(at < span && (bits[at / 64] >> at % 64 & 1) != 0) << i;
+        }
+        const struct obb_marks marks = {.bits = bits, .first = first, .span = span};
+        ck_assert_uint_eq(obb_kernels_scalar.marked(&marks, ids, count), truth);
+        for (size_t k = 0; k < other_count; k++)
+            ck_assert_uint_eq(others[k]->marked(&marks, ids, count), truth);
+        asked += count;
+        found += (size_t)__builtin_popcountll(truth);
+    }
+    (void)printf("ids: %zu asked, %zu in the set, %zu outside of its span\n", asked, found,
+                 outside);
+    ck_assert_uint_gt(found, asked / 8);
+    ck_assert_uint_gt(outside, asked / 8);
+}
+END_TEST
+
 int main(void)
 {
     choose_kernels();
@@ -705,6 +744,7 @@ int main(void)
     tcase_add_test(tcase, boxes_are_packed_and_coded_to_the_same_bits);
     tcase_add_test(tcase, nodes_are_tested_and_merged_alike);
     tcase_add_test(tcase, places_see_the_same_children_at_the_same_distance);
+    tcase_add_test(tcase, ids_in_a_set_are_found_alike);
     tcase_add_test(tcase, rays_meet_the_same_leaves_in_the_same_order_and_miss_none);
     suite_add_tcase(suite, tcase);
     return test_main(suite);

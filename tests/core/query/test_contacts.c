@@ -16,6 +16,7 @@ struct world {
     char names[MOST][NAME];
     bool there[MOST];
     size_t box_count;
+    uint64_t next_id;       /* of new boxes; 0: as the scene gives them */
     struct obb_arena arena; /* of one commit */
     obb_committed committed;
 };
@@ -104,6 +105,10 @@ static void world_commit(struct world *w, size_t share)
                 .transform = {.has_translate = true, .translate = {0.1, 0, 0}}};
         }
     }
+    static uint64_t ids[MOST];
+    for (size_t i = 0; i < edit.put_count && w->next_id > 0; i++)
+        ids[i] = w->next_id++;
+    edit.put_ids = w->next_id > 0 ? ids : NULL;
     struct obb_prepared *prepared;
     obb_fault fault;
     ck_assert_int_eq(obb_edit_prepare(w->scene, &edit, 0, MOST, &w->arena, &prepared, &fault),
@@ -344,6 +349,58 @@ START_TEST(the_set_is_the_same_in_lists_and_in_a_sorted_array)
 }
 END_TEST
 
+/* Ids that no sorted array of pairs holds: the set goes on in lists, and never leaves them. */
+START_TEST(a_set_with_great_ids_is_in_lists)
+{
+    const size_t rounds = test_effort(40);
+    size_t in_array = 0, in_lists = 0, great = 0;
+    static struct world w;
+    world_init(&w, 20261206, 7);
+    world_commit(&w, 100);
+    struct obb_view *before = present(&w);
+    struct obb_contacts *contacts = follow(before);
+    for (size_t round = 0; round < rounds; round++) {
+        if (round == rounds / 2)
+            w.next_id = ((uint64_t)1 << 32) - 30;
+        world_commit(&w, 70); /* most boxes, which is the work of a sorted array */
+        struct obb_view *after = present(&w);
+        struct ids new = ask(after);
+        struct obb_arena arena;
+        obb_arena_init(&arena);
+        const obb_contact_change *changes;
+        size_t change_count, have_great = 0;
+        ck_assert_int_eq(obb_contacts_advance(contacts, before, after, &w.committed, true, NULL,
+                                              &arena, &changes, &change_count),
+                         OBB_OK);
+        expect_list(contacts, after, &new);
+        for (size_t i = 0; i < new.count; i++)
+            have_great += new.pairs[i][1] >> 32 != 0;
+        great += have_great;
+        in_array += !obb_contacts_listed(contacts);
+        in_lists += obb_contacts_listed(contacts);
+        ck_assert(great == 0 || obb_contacts_listed(contacts));
+        if (have_great > 0) { /* and a new set likewise */
+            struct obb_contacts *other = follow(after);
+            ck_assert(obb_contacts_listed(other));
+            expect_list(other, after, &new);
+            obb_contacts_destroy(other);
+        }
+        obb_arena_fini(&arena);
+        free(new.pairs);
+        obb_view_close(before);
+        before = after;
+    }
+    printf("%zu commits in a sorted array, %zu in lists, %zu pairs with great ids\n", in_array,
+           in_lists, great);
+    ck_assert_uint_ge(in_array, rounds / 4);
+    ck_assert_uint_ge(in_lists, rounds / 4);
+    ck_assert_uint_gt(great, rounds);
+    obb_contacts_destroy(contacts);
+    obb_view_close(before);
+    world_fini(&w);
+}
+END_TEST
+
 /* Boxes that touch everything come and go: lists are long and change at any place. */
 START_TEST(a_box_that_touches_all_others)
 {
@@ -476,6 +533,7 @@ int main(void)
     tcase_set_timeout(tc, test_patience(60));
     tcase_add_test(tc, the_set_and_its_changes_are_those_of_all_pairs);
     tcase_add_test(tc, the_set_is_the_same_in_lists_and_in_a_sorted_array);
+    tcase_add_test(tc, a_set_with_great_ids_is_in_lists);
     tcase_add_test(tc, a_box_that_touches_all_others);
     tcase_add_test(tc, want_of_memory_and_cancelling_are_statuses);
     suite_add_tcase(suite, tc);
