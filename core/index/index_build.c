@@ -33,6 +33,10 @@
 #define SAMPLE_SHARE     32
 #define GRID_SAMPLE      1024 /* boxes of the sample that choose the grid */
 
+/* An index of so many bytes gets its pages chunk by chunk. glibc maps such a block by itself; a
+ * smaller one lies in the heap, where most pages were used before. */
+#define LARGE ((size_t)256 << 10)
+
 enum phase { START, SUMMARISE, PART, ORDER, PACK, DONE };
 
 /* A sampled box. */
@@ -339,11 +343,22 @@ static void summarise_boxes(const struct obb_build *b, size_t first, size_t n,
                     obb_grid_code(&b->sample_grid, k, obb_component(boxes[i]->center, k));
 }
 
+/* Gives the pages of a large index that the phases before packing write: all of them write both
+ * arrays, in no order of memory. */
+static void fill_versions(const struct obb_index *index, size_t begin, size_t end)
+{
+    if (index->bytes < LARGE)
+        return;
+    obb_fill_pages(index->versions + begin, (end - begin) * sizeof *index->versions);
+    obb_fill_pages(index->ids + begin, (end - begin) * sizeof *index->ids);
+}
+
 static obb_status summarise(struct obb_build *b, size_t chunk)
 {
     struct chunk_summary *summary = &b->summaries[chunk];
     const size_t begin = chunk * b->summary_boxes,
                  end = obb_least(begin + b->summary_boxes, b->count);
+    fill_versions(b->index, begin, end);
     struct obb_summaries boxes;
     for (size_t first = begin; first < end; first += OBB_SUMMARIES) {
         if (cancelled(b))
@@ -503,11 +518,9 @@ static void pack_leaf(struct obb_build *b, size_t first, size_t n, struct packed
     *packed = seen;
 }
 
-/* Gives the pages of a large index that a chunk is about to write. A small index lies in the heap,
- * where most pages were used before. */
-static void fill_pages(const struct obb_index *index, size_t begin, size_t end)
+/* Gives the pages of a large index that a chunk of packing is about to write. */
+static void fill_boxes(const struct obb_index *index, size_t begin, size_t end)
 {
-    enum { LARGE = 256 * 1024 }; /* bytes; glibc maps such a block by itself */
     if (index->bytes < LARGE)
         return;
     const size_t first = begin / OBB_NODE, last = (end + OBB_NODE - 1) / OBB_NODE;
@@ -522,7 +535,7 @@ static obb_status pack(struct obb_build *b, size_t chunk)
     const size_t begin = chunk * PACK_BOXES, end = obb_least(begin + PACK_BOXES, b->count);
     struct packed *packed = &b->packed[chunk];
     *packed = (struct packed){.least_id = UINT64_MAX, .plain = true};
-    fill_pages(index, begin, end);
+    fill_boxes(index, begin, end);
     for (size_t i = begin; i < end; i += OBB_NODE) {
         if (i % 1024 == 0 && cancelled(b))
             return OBB_CANCELLED;

@@ -141,7 +141,7 @@ static void look_ahead(const struct obb_apply *apply, struct entries *entries, s
         return;
     /* Reclaiming may free records, so it comes before the lookups; an entry takes one slot at
      * most. */
-    if (apply->scene->versions.free_count < AHEAD)
+    if (!entries->new && apply->scene->versions.free_count < AHEAD)
         obb_scene_reclaim(apply->scene, RECLAIM_FOR_SLOTS);
     const struct obb_hash_table *names = &apply->scene->names;
     const size_t count = entries->count - i < AHEAD ? entries->count - i : AHEAD;

@@ -29,7 +29,7 @@ struct obb_record *obb_record_find(const struct obb_scene *scene, obb_str name, 
  * with a block of the heap of its own has the place 0. */
 #define UNIT        16
 #define BLOCK_BYTES ((size_t)4080) /* so that a block of the heap is a page */
-#define MOST_READY  16             /* blocks that are made ready at a time */
+#define MOST_READY  64             /* blocks that are made ready at a time */
 struct obb_record_block {
     union {
         size_t used;                   /* bytes */

@@ -5,6 +5,10 @@
 #define PER_BUCKET \
     2 /* links a bucket on average before the table grows; 8 bytes of buckets a link */
 
+/* A new segment of so many buckets, 256 KiB, gets its pages before all its buckets are entered in
+ * the list, which touches them in no order of memory. */
+#define FILLED 16384
+
 static uint32_t reversed(uint32_t x)
 {
     x = (x >> 1 & 0x55555555u) | (x & 0x55555555u) << 1;
@@ -99,6 +103,9 @@ static void enter_all(struct obb_hash_table *table, uint32_t fresh)
     const uint32_t mask = atomic_load_explicit(&table->mask, memory_order_relaxed);
     const int unused = __builtin_clz(mask);
     struct obb_link *head = table->first;
+    for (uint32_t from = fresh; from <= mask; from *= 2) /* of the segments, the first buckets */
+        if (from >= FILLED)
+            obb_fill_pages(bucket_at(table, from), from * sizeof *head);
     for (uint32_t i = 1; i <= mask; i++) {
         const uint32_t key = i << unused; /* of the bucket that comes i-th in the list */
         const uint32_t bucket = reversed(key);

@@ -112,6 +112,29 @@ static wire_key_status check_by_sorting(const obb_str *first, size_t count, size
     return WIRE_KEYS_REPEAT;
 }
 
+/* Finds whether each key comes after the one before, in one of the two orders in which keys are
+ * mostly written: by bytes, as sorted names are, or by length and then by bytes, as numbered names
+ * are. Looks no further than the order goes. Returns false if it was cancelled. */
+static bool look_for_order(const obb_str *first, size_t count, size_t stride, struct effort *effort,
+                           bool *out_ordered)
+{
+    bool by_bytes = true, by_length = true;
+    obb_str last = key_at(first, stride, 0);
+    for (size_t i = 1; i < count && (by_bytes || by_length); i++) {
+        const obb_str key = key_at(first, stride, i);
+        const size_t both = last.length < key.length ? last.length : key.length;
+        if (!goes_on(effort, both))
+            return false;
+        const int order = both == 0 ? 0 : memcmp(last.bytes, key.bytes, both);
+        const bool longer = last.length < key.length;
+        by_bytes = by_bytes && (order < 0 || (order == 0 && longer));
+        by_length = by_length && (longer || (last.length == key.length && order < 0));
+        last = key;
+    }
+    *out_ordered = by_bytes || by_length;
+    return true;
+}
+
 wire_key_status wire_keys_check(const obb_str *first, size_t count, size_t stride,
                                 const atomic_bool *cancel, struct obb_arena *arena,
                                 size_t *out_second)
@@ -122,6 +145,11 @@ wire_key_status wire_keys_check(const obb_str *first, size_t count, size_t strid
     struct effort effort = {.cancel = cancel};
     if (count <= FEW)
         return check_each_with_each(first, count, stride, &effort, second);
+    bool ordered;
+    if (!look_for_order(first, count, stride, &effort, &ordered))
+        return WIRE_KEYS_CANCELLED;
+    if (ordered)
+        return WIRE_KEYS_DIFFER;
     if (count >= UINT32_MAX / 4)
         return WIRE_KEYS_NO_MEMORY;
 

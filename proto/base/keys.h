@@ -21,9 +21,11 @@ typedef enum wire_key_status {
  *             NULL.
  * returns     WIRE_KEYS_NO_MEMORY if the arena has no memory, or for about 2^30 keys or more;
  *             WIRE_KEYS_CANCELLED soon after *cancel is true.
- * Memory      12 to 24 bytes a key, and 48 more if the keys are sorted, in the arena.
- * Cost        about 15 ns a key. If too many keys collide in the hash table, the keys are sorted
- *             instead, so no input costs more than O(n log n) comparisons. */
+ * Memory      12 to 24 bytes a key, and 48 more if the keys are sorted, in the arena; none if they
+ *             are in order.
+ * Cost        about 15 ns a key, and 5 ns if the keys are in order. If too many keys collide in the
+ *             hash table, the keys are sorted instead, so no input costs more than O(n log n)
+ *             comparisons. */
 wire_key_status wire_keys_check(const obb_str *first, size_t count, size_t stride,
                                 const atomic_bool *cancel, struct obb_arena *arena,
                                 size_t *out_second);

@@ -87,12 +87,8 @@ static bool add_names(struct elements *elements, struct wire_cursor *c)
             wire_rewind(c, &begin);
         if (count == 0 || !sound)
             return !c->failed;
-        for (size_t i = 0; i < count; i++) {
-            obb_str *name = wire_list_add(&elements->values);
-            if (name == NULL)
-                return false;
-            *name = names[i];
-        }
+        if (!wire_list_append(&elements->values, names, count))
+            return false;
     }
 }
 

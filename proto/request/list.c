@@ -1,5 +1,7 @@
 #include "proto/request/list.h"
 
+#include <string.h>
+
 static bool grow(struct wire_list *list)
 {
     enum { FIRST = 4, MANY = 256, SPARE = 32 };
@@ -28,4 +30,19 @@ void *wire_list_add(struct wire_list *list)
     if (list->count == list->room && !grow(list))
         return NULL;
     return list->items + list->count++ * list->size;
+}
+
+bool wire_list_append(struct wire_list *list, const void *items, size_t count)
+{
+    for (size_t taken = 0; taken < count;) {
+        if (list->count == list->room && !grow(list))
+            return false;
+        const size_t room = list->room - list->count, left = count - taken;
+        const size_t some = room < left ? room : left;
+        memcpy(list->items + list->count * list->size, (const char *)items + taken * list->size,
+               some * list->size);
+        list->count += some;
+        taken += some;
+    }
+    return true;
 }

@@ -59,6 +59,50 @@ START_TEST(one_repeated_key_among_any_number_is_found)
 }
 END_TEST
 
+static void swap_keys(const char **keys, size_t i, size_t j)
+{
+    const char *kept = keys[i];
+    keys[i] = keys[j];
+    keys[j] = kept;
+}
+
+/* Keys in one of the orders that are looked for, as they are, with one of them again, and with two
+ * in disorder. */
+START_TEST(keys_in_order_are_checked_as_others)
+{
+    enum { MOST = 300, ORDERS = 3 };
+    static char texts[ORDERS][MOST][32];
+    test_rng rng = {.s = 20261128};
+    size_t differ = 0, repeat = 0;
+    for (unsigned i = 0; i < MOST; i++) {
+        (void)snprintf(texts[0][i], sizeof texts[0][i], "%u", i);   /* by length, then bytes */
+        (void)snprintf(texts[1][i], sizeof texts[1][i], "%03u", i); /* by both */
+        memset(texts[2][i], 'a' + (int)(i / 20), i % 20 + 1);       /* by bytes: a, aa, aaa ... b */
+    }
+    for (size_t order = 0; order < ORDERS; order++)
+        for (size_t count = 9; count <= MOST; count += 1 + test_below(&rng, 5)) {
+            const char *keys[MOST];
+            for (size_t i = 0; i < count; i++)
+                keys[i] = texts[order][i];
+            ck_assert_int_eq(check_keys(keys, count), WIRE_KEYS_DIFFER);
+            const size_t i = test_below(&rng, count), j = (i + 1) % count,
+                         far = (i + 1 + test_below(&rng, count - 1)) % count;
+            swap_keys(keys, i, far);
+            ck_assert_int_eq(check_keys(keys, count), WIRE_KEYS_DIFFER);
+            swap_keys(keys, i, far);
+            keys[i] = keys[j]; /* beside itself, or the last one first */
+            ck_assert_int_eq(check_keys(keys, count), WIRE_KEYS_REPEAT);
+            keys[i] = texts[order][i];
+            keys[j] = keys[far == j ? i : far];
+            ck_assert_int_eq(check_keys(keys, count), WIRE_KEYS_REPEAT);
+            differ += 2;
+            repeat += 2;
+        }
+    printf("%zu lists without a repeated key, %zu with one\n", differ, repeat);
+    ck_assert_uint_gt(differ, 200);
+}
+END_TEST
+
 START_TEST(keys_made_to_collide_are_sorted_instead)
 {
     /* 4,000 keys of one slot among 8,192: without the way out, 8 million steps; with it, about
@@ -74,6 +118,7 @@ START_TEST(keys_made_to_collide_are_sorted_instead)
             found++;
         }
     }
+    swap_keys(keys, 0, 1); /* in no order */
     ck_assert_int_eq(check_keys(keys, COUNT), WIRE_KEYS_DIFFER);
     keys[COUNT - 1] = keys[17];
     ck_assert_int_eq(check_keys(keys, COUNT), WIRE_KEYS_REPEAT);
@@ -107,6 +152,14 @@ static size_t cancel_at_polls(const obb_str *keys, size_t count)
     return polls;
 }
 
+/* Puts the first two out of order. */
+static void swap_strings(obb_str *keys)
+{
+    const obb_str kept = keys[0];
+    keys[0] = keys[1];
+    keys[1] = kept;
+}
+
 START_TEST(a_check_polls_at_least_every_few_thousand_keys)
 {
     enum { MANY = 200000, LONG = 9, BYTES = 1 << 20 };
@@ -118,7 +171,10 @@ START_TEST(a_check_polls_at_least_every_few_thousand_keys)
         (void)snprintf(texts[i], sizeof texts[i], "n%u", i);
         keys[i] = obb_str_of(texts[i]);
     }
+    /* one pass over keys in order */
+    ck_assert_uint_ge(cancel_at_polls(keys, MANY), MANY / 4096);
     /* two passes over all keys */
+    swap_strings(keys);
     /* NOLINTNEXTLINE(bugprone-implicit-widening-of-multiplication-result) */
     ck_assert_uint_ge(cancel_at_polls(keys, MANY), 2 * (MANY / 4096));
 
@@ -138,12 +194,14 @@ START_TEST(a_check_polls_at_least_every_few_thousand_keys)
     }
     ck_assert_uint_ge(cancel_at_polls(keys, found), found * 11 / 32);
 
-    /* Few long keys, hashed or compared: after each. */
+    /* Few long keys, compared or hashed: after each. */
     memset(bytes, 'x', (size_t)LONG * BYTES);
     for (size_t i = 0; i < LONG; i++) {
         keys[i] = (obb_str){.bytes = bytes + i * BYTES, .length = BYTES};
         bytes[(i + 1) * BYTES - 1] = (char)('a' + i);
     }
+    ck_assert_uint_ge(cancel_at_polls(keys, LONG), LONG - 1);
+    swap_strings(keys);
     ck_assert_uint_ge(cancel_at_polls(keys, LONG), LONG);
     ck_assert_uint_ge(cancel_at_polls(keys, 8), 28);
     free(texts);
@@ -158,6 +216,7 @@ int main(void)
     TCase *tc = tcase_create("keys");
     tcase_set_timeout(tc, test_patience(60));
     tcase_add_test(tc, one_repeated_key_among_any_number_is_found);
+    tcase_add_test(tc, keys_in_order_are_checked_as_others);
     tcase_add_test(tc, keys_made_to_collide_are_sorted_instead);
     tcase_add_test(tc, a_check_polls_at_least_every_few_thousand_keys);
     suite_add_tcase(suite, tc);

@@ -142,8 +142,9 @@ START_TEST(decoding_can_be_cancelled_at_any_poll)
 }
 END_TEST
 
-/* Returns the number of polls of decoding `count` boxes: an import, or the puts of a commit. With
- * cancel_at, the poll at which it is cancelled; 0: it is not. */
+/* Returns the number of polls of decoding `count` boxes, whose names are in no order that the check
+ * of names looks for: an import, or the puts of a commit. With cancel_at, the poll at which it is
+ * cancelled; 0: it is not. */
 static size_t polls_of_boxes(int route, size_t count, size_t cancel_at)
 {
     enum { LINE = 96, HEAD = 128 };
@@ -154,10 +155,10 @@ static size_t polls_of_boxes(int route, size_t count, size_t cancel_at)
         text, route == 3 ? "{\"format\":\"obbd-scene\",\"version\":1,\"dimensions\":3,"
                            "\"history\":{\"span\":1,\"commits\":1}}\n"
                          : "{\"put\":{");
-    for (size_t i = 0; i < count; i++)
+    for (size_t i = count; i > 0; i--)
         length += (size_t)(route == 3 ? sprintf(text + length, "{\"name\":\"n%zu\"," POSE "}\n", i)
                                       : sprintf(text + length, "%s\"n%zu\":{" POSE "}",
-                                                i > 0 ? "," : "", i));
+                                                i < count ? "," : "", i));
     if (route != 3)
         length += (size_t)sprintf(text + length, "}}");
     const wire_body body = {.bytes = text, .length = length, .media = WIRE_JSON, .cancel = &cancel};
