@@ -224,7 +224,7 @@ INLINE uint32_t marked_lanes(const struct obb_marks *marks, const uint32_t *ids,
     const __m512i place = _mm512_sub_epi32(all, _mm512_set1_epi32((int)marks->first));
     const __mmask16 in =
         _mm512_mask_cmplt_epu32_mask((__mmask16)lanes, place, _mm512_set1_epi32((int)marks->span));
-    /* 32 bits a word: the words of 64 are stored lower half first */
+    /* Gathers words of 32 bits: a word of 64 is stored with its lower half first. */
     const __m512i words = _mm512_mask_i32gather_epi32(_mm512_setzero_si512(), in,
                                                       _mm512_srli_epi32(place, 5), marks->bits, 4);
     const __m512i bits =

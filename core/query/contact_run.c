@@ -9,7 +9,7 @@
 #define LEAST_SLOTS_BITS 6   /* slots of a hash set, as a power of two */
 #define BITS_SHARE       128 /* ids for each ended one, up to which each has a bit: 32 bytes */
 #define AHEAD            16  /* versions whose ids are fetched ahead */
-#define BLOCK            32  /* pairs that are looked at before the first is moved: a word of ids */
+#define BLOCK            32  /* pairs that are looked at before the first is moved: 64 ids */
 #define COPIED           8   /* pairs that are copied at a time */
 
 /* ---- The ended boxes ------------------------------------------------------------------------- */

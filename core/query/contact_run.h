@@ -37,7 +37,7 @@ struct obb_ended {
     uint64_t *bits;       /* of ids; or eight for each slot */
     uint32_t first, span; /* id of the first bit; ids that have a bit, or 0: the hash set */
     uint64_t *made; /* bits: the commit made another version of the box; by id, or by slot. NULL:
-                     * of all boxes */
+                     * it removed no box, so it made one of each */
     uint64_t *ids;  /* of the hash set: open addressing; 0: free */
     unsigned shift; /* from hash to slot */
 };
