@@ -19,7 +19,7 @@
 static uint64_t hash_of(uint64_t id) { return id * 0x9e3779b97f4a7c15u; }
 
 /* Returns the slot of the id, or the free slot at which it belongs. */
-static size_t slot_of(const struct obb_ended *ended, uint64_t id)
+static size_t slot_of(const struct obb_contact_ended *ended, uint64_t id)
 {
     const size_t mask = SIZE_MAX >> ended->shift;
     size_t slot = (size_t)(hash_of(id) >> ended->shift);
@@ -34,19 +34,19 @@ static void set_bit(uint64_t *bits, uint64_t i) { bits[i / 64] |= (uint64_t)1 <<
 
 /* Returns the bit of the hash set for an id. The set has eight bits a slot, so three more bits of
  * the hash choose one. */
-static uint64_t bit_for(const struct obb_ended *ended, uint64_t id)
+static uint64_t bit_for(const struct obb_contact_ended *ended, uint64_t id)
 {
     return hash_of(id) >> (ended->shift - 3);
 }
 
 /* Returns false if the id is certainly none of the hash set. Free of branches that depend on the
  * id. */
-static bool may_have(const struct obb_ended *ended, uint64_t id)
+static bool may_have(const struct obb_contact_ended *ended, uint64_t id)
 {
     return bit_of(ended->bits, bit_for(ended, id));
 }
 
-static bool has(const struct obb_ended *ended, uint64_t id)
+static bool has(const struct obb_contact_ended *ended, uint64_t id)
 {
     if (ended->span > 0)
         return id - ended->first < ended->span && bit_of(ended->bits, id - ended->first);
@@ -68,7 +68,7 @@ static bool removes(const obb_committed *committed)
 }
 
 /* Fills a hash set. */
-static obb_status hash_ended(struct obb_ended *ended, const obb_committed *committed,
+static obb_status hash_ended(struct obb_contact_ended *ended, const obb_committed *committed,
                              struct obb_budget *budget)
 {
     unsigned bits = LEAST_SLOTS_BITS;
@@ -100,8 +100,9 @@ static obb_status hash_ended(struct obb_ended *ended, const obb_committed *commi
 
 /* Returns a bit for each id of the span, set for those of the list; or NULL if there is no
  * memory. */
-static uint64_t *mark_ids(const struct obb_ended *ended, const struct obb_version *const *versions,
-                          size_t count, struct obb_budget *budget)
+static uint64_t *mark_ids(const struct obb_contact_ended *ended,
+                          const struct obb_version *const *versions, size_t count,
+                          struct obb_budget *budget)
 {
     uint64_t *bits = obb_budget_calloc(budget, (size_t)(ended->span / 64) + 1, sizeof *bits);
     for (size_t i = 0; i < count && bits != NULL; i++) {
@@ -113,7 +114,7 @@ static uint64_t *mark_ids(const struct obb_ended *ended, const struct obb_versio
 }
 
 /* Fills bits for each id. */
-static obb_status mark_ended(struct obb_ended *ended, const obb_committed *committed,
+static obb_status mark_ended(struct obb_contact_ended *ended, const obb_committed *committed,
                              struct obb_budget *budget)
 {
     ended->bits = mark_ids(ended, committed->ended, committed->ended_count, budget);
@@ -123,8 +124,8 @@ static obb_status mark_ended(struct obb_ended *ended, const obb_committed *commi
                                                                               : OBB_OK;
 }
 
-obb_status obb_ended_init(struct obb_ended *ended, const obb_committed *committed,
-                          struct obb_budget *budget)
+obb_status obb_contact_ended_init(struct obb_contact_ended *ended, const obb_committed *committed,
+                                  struct obb_budget *budget)
 {
     uint64_t least = OBB_CONTACT_RUN_IDS - 1, most = 0;
     for (size_t i = 0; i < committed->ended_count; i++) {
@@ -132,21 +133,21 @@ obb_status obb_ended_init(struct obb_ended *ended, const obb_committed *committe
         least = id < least ? id : least;
         most = id > most && id < OBB_CONTACT_RUN_IDS ? id : most;
     }
-    *ended = (struct obb_ended){.first = (uint32_t)least};
+    *ended = (struct obb_contact_ended){.first = (uint32_t)least};
     if (most < least || most - least >= committed->ended_count * BITS_SHARE)
         return hash_ended(ended, committed, budget);
     ended->span = (uint32_t)(most - least) + 1;
     return mark_ended(ended, committed, budget);
 }
 
-void obb_ended_fini(struct obb_ended *ended)
+void obb_contact_ended_fini(struct obb_contact_ended *ended)
 {
     obb_budget_free(ended->ids);
     obb_budget_free(ended->made);
     obb_budget_free(ended->bits);
 }
 
-bool obb_ended_removed(const struct obb_ended *ended, uint64_t id)
+bool obb_contact_ended_removed(const struct obb_contact_ended *ended, uint64_t id)
 {
     return ended->made != NULL && has(ended, id) &&
            !bit_of(ended->made, ended->span > 0 ? id - ended->first : slot_of(ended, id));
@@ -202,7 +203,7 @@ struct passage {
  * order. */
 static uint64_t ended_of(const struct obb_contact_step *step, const uint64_t *keys, size_t count)
 {
-    const struct obb_ended *ended = step->ended;
+    const struct obb_contact_ended *ended = step->ended;
     uint64_t mask = 0;
     if (ended->span > 0) {
         const struct obb_marks marks = {

@@ -33,7 +33,7 @@ static inline uint64_t obb_contact_key(const uint64_t ids[static 2])
 /* The boxes that a commit ended and that a run can have. If their ids are near each other: a bit
  * for each id from the least to the greatest. Else a hash set of the ids, behind a bit set that
  * rules out most other ids. */
-struct obb_ended {
+struct obb_contact_ended {
     uint64_t *bits;       /* of ids; or eight for each slot */
     uint32_t first, span; /* id of the first bit; ids that have a bit, or 0: the hash set */
     uint64_t *made; /* bits: the commit made another version of the box; by id, or by slot. NULL:
@@ -42,14 +42,14 @@ struct obb_ended {
     unsigned shift; /* from hash to slot */
 };
 
-/* Creates the set. The caller releases it by obb_ended_fini, also after OBB_NO_MEMORY. O(boxes of
- * the commit). */
-obb_status obb_ended_init(struct obb_ended *ended, const obb_committed *committed,
-                          struct obb_budget *budget);
-void obb_ended_fini(struct obb_ended *ended);
+/* Creates the set. The caller releases it by obb_contact_ended_fini, also after OBB_NO_MEMORY.
+ * O(boxes of the commit). */
+obb_status obb_contact_ended_init(struct obb_contact_ended *ended, const obb_committed *committed,
+                                  struct obb_budget *budget);
+void obb_contact_ended_fini(struct obb_contact_ended *ended);
 
 /* Returns whether the commit removed the box. */
-bool obb_ended_removed(const struct obb_ended *ended, uint64_t id);
+bool obb_contact_ended_removed(const struct obb_contact_ended *ended, uint64_t id);
 
 /* Makes an empty run with room for `count` pairs. The caller releases it by obb_contact_run_fini.
  * OBB_NO_MEMORY. */
@@ -67,7 +67,7 @@ typedef bool obb_contact_told(void *context, const obb_id_pair *before, const ob
 /* What a commit does to a run. */
 struct obb_contact_step {
     const struct obb_kernels *kernels;
-    const struct obb_ended *ended;
+    const struct obb_contact_ended *ended;
     const obb_id_pair
         *present; /* by (id, id), which are below OBB_CONTACT_RUN_IDS; none of them is a pair of the
                    * run that stays there */

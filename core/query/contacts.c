@@ -356,7 +356,7 @@ static obb_status find_present(const obb_committed *committed, const atomic_bool
 /* The changes of a commit, as they are found. */
 struct changes {
     const obb_committed *committed;
-    struct obb_ended ended; /* of the budget; in the form of a run */
+    struct obb_contact_ended ended; /* of the budget; in the form of a run */
     struct obb_arena *arena;
     obb_contact_change *list;
     size_t count, capacity;
@@ -531,8 +531,8 @@ static bool on_told(void *context, const obb_id_pair *before, const obb_id_pair 
     change->before = before->boxes;
     if (after != NULL)
         return true;
-    change->removed = obb_ended_removed(&changes->ended, before->id[0]) ||
-                      obb_ended_removed(&changes->ended, before->id[1]);
+    change->removed = obb_contact_ended_removed(&changes->ended, before->id[0]) ||
+                      obb_contact_ended_removed(&changes->ended, before->id[1]);
     change->expired = has_expired(changes, before->id[0], before->id[1]);
     return true;
 }
@@ -548,10 +548,11 @@ static obb_status advance_run(struct obb_contacts *contacts, struct changes *cha
                                           .cancel = cancel,
                                           .tell = on_told,
                                           .context = changes};
-    obb_status status = obb_ended_init(&changes->ended, changes->committed, changes->arena->budget);
+    obb_status status =
+        obb_contact_ended_init(&changes->ended, changes->committed, changes->arena->budget);
     if (status == OBB_OK)
         status = obb_contact_run_advance(&contacts->run, &step, contacts->budget);
-    obb_ended_fini(&changes->ended);
+    obb_contact_ended_fini(&changes->ended);
     return status;
 }
 

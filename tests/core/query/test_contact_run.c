@@ -145,7 +145,7 @@ static void check_run(const struct story *story, const struct obb_contact_run *r
     ck_assert_uint_eq(at, run->count);
 }
 
-static struct obb_contact_step step_of(struct story *story, const struct obb_ended *ended,
+static struct obb_contact_step step_of(struct story *story, const struct obb_contact_ended *ended,
                                        const atomic_bool *cancel)
 {
     return (struct obb_contact_step){.kernels = obb_kernels_choose(OBB_KERNEL_AUTO),
@@ -168,14 +168,14 @@ START_TEST(a_run_is_that_after_the_commit_and_tells_what_changed)
     size_t near = 0, far = 0, removed = 0, counts[LOTS] = {0}, told = 0, empty = 0;
     for (size_t round = 0; round < test_effort(80); round++) {
         choose(&world, steps[round % 4], shares[round / 4 % 5], &rng);
-        struct obb_ended ended;
-        ck_assert_int_eq(obb_ended_init(&ended, &world.committed, NULL), OBB_OK);
+        struct obb_contact_ended ended;
+        ck_assert_int_eq(obb_contact_ended_init(&ended, &world.committed, NULL), OBB_OK);
         near += ended.span > 0;
         far += ended.span == 0;
         for (size_t i = 0; i < BOXES; i++) {
-            ck_assert(obb_ended_removed(&ended, world.boxes[i].id) ==
+            ck_assert(obb_contact_ended_removed(&ended, world.boxes[i].id) ==
                       (world.ended[i] && !world.made[i]));
-            ck_assert(!obb_ended_removed(&ended, world.boxes[BOXES - 1].id + 1 + i));
+            ck_assert(!obb_contact_ended_removed(&ended, world.boxes[BOXES - 1].id + 1 + i));
             removed += world.ended[i] && !world.made[i];
         }
         struct obb_contact_run run;
@@ -190,7 +190,7 @@ START_TEST(a_run_is_that_after_the_commit_and_tells_what_changed)
             counts[i] += story.counts[i];
         told += story.told;
         obb_contact_run_fini(&run);
-        obb_ended_fini(&ended);
+        obb_contact_ended_fini(&ended);
     }
     ck_assert_uint_gt(near, 20);
     ck_assert_uint_gt(far, 20);
@@ -222,10 +222,11 @@ START_TEST(ended_boxes_with_ids_that_no_run_has_end_no_pair)
                                              .removed = FEW + with_small,
                                              .ended = ended_list,
                                              .ended_count = FEW + with_small};
-            struct obb_ended ended;
-            ck_assert_int_eq(obb_ended_init(&ended, &committed, NULL), OBB_OK);
+            struct obb_contact_ended ended;
+            ck_assert_int_eq(obb_contact_ended_init(&ended, &committed, NULL), OBB_OK);
             for (size_t i = 0; i < FEW; i++, looked_at++)
-                ck_assert_int_eq(obb_ended_removed(&ended, small[i].id), i == 0 && with_small == 1);
+                ck_assert_int_eq(obb_contact_ended_removed(&ended, small[i].id),
+                                 i == 0 && with_small == 1);
             struct obb_contact_run run;
             ck_assert_int_eq(obb_contact_run_init(&run, FEW, NULL), OBB_OK);
             for (size_t i = 0; i + 1 < FEW; i++)
@@ -235,7 +236,7 @@ START_TEST(ended_boxes_with_ids_that_no_run_has_end_no_pair)
             ck_assert_int_eq(obb_contact_run_advance(&run, &step_of_none, NULL), OBB_OK);
             ck_assert_uint_eq(run.count, FEW - 1 - with_small);
             obb_contact_run_fini(&run);
-            obb_ended_fini(&ended);
+            obb_contact_ended_fini(&ended);
         }
     ck_assert_uint_gt(looked_at, 0);
 }
@@ -247,9 +248,9 @@ START_TEST(a_run_is_as_it_was_without_memory_and_when_it_is_cancelled)
     static struct story story;
     test_rng rng = {.s = 20261201};
     choose(&world, 5, 5, &rng);
-    struct obb_ended ended;
+    struct obb_contact_ended ended;
     struct obb_contact_run run;
-    ck_assert_int_eq(obb_ended_init(&ended, &world.committed, NULL), OBB_OK);
+    ck_assert_int_eq(obb_contact_ended_init(&ended, &world.committed, NULL), OBB_OK);
     tell_lots(&story, &world, &run, 10, &rng);
     const size_t all = story.counts[COMES] + story.counts[GOES];
     ck_assert_uint_gt(all, 100);
@@ -270,7 +271,7 @@ START_TEST(a_run_is_as_it_was_without_memory_and_when_it_is_cancelled)
         check_run(&story, &run, status == OBB_OK);
     }
     obb_contact_run_fini(&run);
-    obb_ended_fini(&ended);
+    obb_contact_ended_fini(&ended);
 }
 END_TEST
 
@@ -282,12 +283,12 @@ START_TEST(want_of_memory_for_the_ended_boxes_is_a_status)
         choose(&world, step, 5, &rng);
         size_t failures = 0;
         for (obb_status status = OBB_NO_MEMORY; status != OBB_OK; failures++) {
-            struct obb_ended ended;
+            struct obb_contact_ended ended;
             fault_arm(failures + 1);
-            status = obb_ended_init(&ended, &world.committed, NULL);
+            status = obb_contact_ended_init(&ended, &world.committed, NULL);
             fault_arm(0);
             ck_assert(status == OBB_OK || status == OBB_NO_MEMORY);
-            obb_ended_fini(&ended);
+            obb_contact_ended_fini(&ended);
         }
         ck_assert_uint_ge(failures, 3);
     }
