@@ -199,6 +199,7 @@ static void choose_marks(struct obb_join *join)
         (join->moved != NULL ? join->moved->count < entries / MOVED_SHARE : levels == 1))
         return;
     const uint64_t words = (most - join->first_mark) / 64 + 1;
+    /* a kernel takes places of 32 bits */
     join->by_marks =
         words <= entries * MARK_BYTES / sizeof(uint64_t) / (levels + 1) && words <= UINT32_MAX / 64;
     join->mark_words = (size_t)words;

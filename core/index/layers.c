@@ -99,6 +99,16 @@ void obb_layers_unref(struct obb_layers *layers)
 
 int obb_layers_dimensions(const struct obb_layers *layers) { return layers->dimensions; }
 
+uint64_t obb_layers_most_id(const struct obb_layers *layers)
+{
+    uint64_t most = 0;
+    for (size_t i = 0; i < obb_layers_levels(layers); i++) {
+        const uint64_t id = obb_layers_level(layers, i)->most_id;
+        most = id > most ? id : most;
+    }
+    return most;
+}
+
 size_t obb_layers_alive(const struct obb_layers *layers) { return layers->alive; }
 
 size_t obb_layers_entries(const struct obb_layers *layers)

@@ -55,6 +55,9 @@ size_t obb_layers_alive(const struct obb_layers *layers);
 size_t obb_layers_entries(const struct obb_layers *layers);
 int obb_layers_dimensions(const struct obb_layers *layers);
 
+/* Returns an id that no entry exceeds, dead ones included; 0 if there is none. O(levels). */
+uint64_t obb_layers_most_id(const struct obb_layers *layers);
+
 /* Returns whether the layers have decayed so far that a rebuild pays: more than a quarter of the
  * entries is dead, or there are more than eight levels. */
 bool obb_layers_decayed(const struct obb_layers *layers);

@@ -180,9 +180,13 @@ static void append(struct obb_contact_run *run, uint64_t key, const obb_box_pair
     run->boxes[run->count++] = *boxes;
 }
 
-void obb_contact_run_add(struct obb_contact_run *run, const obb_box_pair *boxes)
+bool obb_contact_run_add(struct obb_contact_run *run, const obb_box_pair *boxes)
 {
-    append(run, obb_contact_key((const uint64_t[]){boxes->a->id, boxes->b->id}), boxes);
+    const uint64_t ids[2] = {boxes->a->id, boxes->b->id};
+    if (ids[1] >= OBB_CONTACT_RUN_IDS) /* the greater one */
+        return false;
+    append(run, obb_contact_key(ids), boxes);
+    return true;
 }
 
 static uint64_t first_id(uint64_t key) { return key >> 32; }

@@ -57,8 +57,9 @@ obb_status obb_contact_run_init(struct obb_contact_run *run, size_t count,
                                 struct obb_budget *budget);
 void obb_contact_run_fini(struct obb_contact_run *run); /* all zeroes are fine */
 
-/* Adds a pair behind all others, whose ids are below OBB_CONTACT_RUN_IDS. There must be room. */
-void obb_contact_run_add(struct obb_contact_run *run, const obb_box_pair *boxes);
+/* Adds a pair behind all others. There must be room. Returns false, and adds nothing, if one of its
+ * ids is not below OBB_CONTACT_RUN_IDS. */
+bool obb_contact_run_add(struct obb_contact_run *run, const obb_box_pair *boxes);
 
 /* Takes a pair that a commit has changed: NULL where it is not in the run. The pairs live until it
  * returns. Returns false if there is no memory. */

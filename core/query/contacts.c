@@ -5,7 +5,7 @@
  *   run    all pairs in one sorted array (contact_run.h): a commit costs by all pairs, read in
  *          order
  *
- * A run holds only small ids: a set with a greater one is in lists for good.
+ * A run holds only ids below 2^32: while the scene has a greater one, the set is in lists.
  *
  * A commit that ends more than one box for LIST_WORK pairs is cheaper on a run. The set changes its
  * form as soon as the commits since the last change lost as much, compared with the other form, as
@@ -16,6 +16,7 @@
 #include "core/query/contacts.h"
 
 #include "core/base/budget.h"
+#include "core/base/cancel.h"
 #include "core/base/least.h"
 #include "core/base/sort.h"
 #include "core/geometry/sat.h"
@@ -41,6 +42,8 @@ struct pair {
 #define LIST_WORK   100 /* an ended box in lists: 0.8 us */
 #define CHANGE_WORK 10  /* a pair that changes its form */
 
+#define POLLED 256 /* pairs between two looks at the cancellation: 200 us in lists */
+
 /* A box that has pairs, or had some. */
 struct head {
     uint64_t id; /* 0: free */
@@ -50,7 +53,6 @@ struct head {
 struct obb_contacts {
     struct obb_budget *budget;
     bool listed; /* the form: lists; else the run */
-    bool wide;   /* a pair has, or had, an id that no run can hold */
     size_t lost; /* by this form since the last change, in pairs of a run passed */
     struct obb_contact_run
         run; /* empty in the form of lists, as the rest is in the form of a run */
@@ -188,18 +190,17 @@ static void drop(struct obb_contacts *contacts, uint32_t at)
 
 /* ---- Life ------------------------------------------------------------------------------------ */
 
-/* Returns whether no run can hold a pair. Its greater id is that of b. */
-static bool is_wide(const obb_box_pair *pair) { return pair->b->id >= OBB_CONTACT_RUN_IDS; }
-
 /* Fills the run, which is empty, with sorted pairs, up to the first one that it cannot hold. */
-static obb_status fill_run(struct obb_contacts *contacts, const obb_box_pair *pairs, size_t count)
+static obb_status fill_run(struct obb_contacts *contacts, const obb_box_pair *pairs, size_t count,
+                           const atomic_bool *cancel)
 {
     struct obb_contact_run *run = &contacts->run;
-    const obb_status status = obb_contact_run_init(run, count, contacts->budget);
-    for (size_t i = 0; status == OBB_OK && i < count && !contacts->wide; i++) {
-        contacts->wide = is_wide(&pairs[i]);
-        if (!contacts->wide)
-            obb_contact_run_add(run, &pairs[i]);
+    obb_status status = obb_contact_run_init(run, count, contacts->budget);
+    for (size_t i = 0; status == OBB_OK && i < count; i++) {
+        if (i % POLLED == 0 && obb_cancelled(cancel))
+            status = OBB_CANCELLED;
+        else if (!obb_contact_run_add(run, &pairs[i]))
+            break;
     }
     return status;
 }
@@ -216,30 +217,36 @@ static void free_lists(struct obb_contacts *contacts)
 }
 
 /* Fills the lists, which are empty, with pairs. */
-static obb_status fill_lists(struct obb_contacts *contacts, const obb_box_pair *pairs, size_t count)
+static obb_status fill_lists(struct obb_contacts *contacts, const obb_box_pair *pairs, size_t count,
+                             const atomic_bool *cancel)
 {
     contacts->listed = true;
     contacts->head_mask = 63;
     contacts->heads =
         obb_budget_calloc(contacts->budget, contacts->head_mask + 1, sizeof *contacts->heads);
-    bool good = contacts->heads != NULL && pairs_reserve(contacts, count);
-    for (size_t i = 0; i < count && good; i++)
-        good = add(contacts, pairs[i].a->id, pairs[i].b->id);
-    return good ? OBB_OK : OBB_NO_MEMORY;
+    if (contacts->heads == NULL || !pairs_reserve(contacts, count))
+        return OBB_NO_MEMORY;
+    for (size_t i = 0; i < count; i++) {
+        if (i % POLLED == 0 && obb_cancelled(cancel))
+            return OBB_CANCELLED;
+        if (!add(contacts, pairs[i].a->id, pairs[i].b->id))
+            return OBB_NO_MEMORY;
+    }
+    return OBB_OK;
 }
 
 /* Changes the form from a run to lists. */
-static obb_status to_lists(struct obb_contacts *contacts)
+static obb_status to_lists(struct obb_contacts *contacts, const atomic_bool *cancel)
 {
     struct obb_contact_run *run = &contacts->run;
-    const obb_status status = fill_lists(contacts, run->boxes, run->count);
+    const obb_status status = fill_lists(contacts, run->boxes, run->count, cancel);
     obb_contact_run_fini(run);
     return status;
 }
 
 /* Changes the form from lists to a run. view: of the state of the set. */
 static obb_status to_run(struct obb_contacts *contacts, const struct obb_view *view,
-                         struct obb_arena *arena)
+                         const atomic_bool *cancel, struct obb_arena *arena)
 {
     const obb_box_pair *pairs;
     const size_t count = contacts->count;
@@ -248,37 +255,47 @@ static obb_status to_run(struct obb_contacts *contacts, const struct obb_view *v
         return status;
     free_lists(contacts);
     contacts->listed = false;
-    return fill_run(contacts, pairs, count);
+    return fill_run(contacts, pairs, count, cancel);
 }
 
-/* Changes the form if that is paid for, before a commit that ended so many boxes. */
-static obb_status choose_form(struct obb_contacts *contacts, const struct obb_view *before,
-                              size_t ended, struct obb_arena *arena)
+/* Returns whether a box of the state has an id that no run can hold, or had one before. */
+static bool has_great_id(const struct obb_view *view)
 {
+    return obb_layers_most_id(view->layers) >= OBB_CONTACT_RUN_IDS;
+}
+
+/* Changes the form before a commit that ended so many boxes, if that is paid for or the run cannot
+ * hold its pairs. */
+static obb_status choose_form(struct obb_contacts *contacts, const struct obb_view *before,
+                              const struct obb_view *after, size_t ended, const atomic_bool *cancel,
+                              struct obb_arena *arena)
+{
+    if (has_great_id(before) || has_great_id(after))
+        return contacts->listed ? OBB_OK : to_lists(contacts, cancel);
     const size_t all = obb_contacts_count(contacts), touched = obb_least(ended, all) * LIST_WORK;
     const size_t here = contacts->listed ? touched : all, there = contacts->listed ? all : touched;
     if (here >= there)
         contacts->lost += here - there;
     else
         contacts->lost -= obb_least(contacts->lost, there - here);
-    if (contacts->lost <= all * CHANGE_WORK || contacts->wide)
+    if (contacts->lost <= all * CHANGE_WORK)
         return OBB_OK;
     contacts->lost = 0;
-    return contacts->listed ? to_run(contacts, before, arena) : to_lists(contacts);
+    return contacts->listed ? to_run(contacts, before, cancel, arena) : to_lists(contacts, cancel);
 }
 
 obb_status obb_contacts_create(struct obb_budget *budget, const obb_box_pair *pairs, size_t count,
-                               struct obb_contacts **out)
+                               const atomic_bool *cancel, struct obb_contacts **out)
 {
     struct obb_contacts *contacts = obb_budget_calloc(budget, 1, sizeof *contacts);
     if (contacts == NULL)
         return OBB_NO_MEMORY;
     contacts->budget = budget;
     contacts->free_pair = NOWHERE;
-    obb_status status = fill_run(contacts, pairs, count);
-    if (status == OBB_OK && contacts->wide) {
+    obb_status status = fill_run(contacts, pairs, count, cancel);
+    if (status == OBB_OK && contacts->run.count < count) {
         obb_contact_run_fini(&contacts->run);
-        status = fill_lists(contacts, pairs, count);
+        status = fill_lists(contacts, pairs, count, cancel);
     }
     if (status == OBB_OK)
         *out = contacts;
@@ -556,16 +573,6 @@ static obb_status advance_run(struct obb_contacts *contacts, struct changes *cha
     return status;
 }
 
-/* Changes the form to lists if a present pair has an id that no run can hold. */
-static obb_status leave_run(struct obb_contacts *contacts, const struct found *present)
-{
-    bool wide = false;
-    for (size_t i = 0; i < present->count; i++)
-        wide |= present->pairs[i].id[1] >= OBB_CONTACT_RUN_IDS;
-    contacts->wide |= wide;
-    return wide && !contacts->listed ? to_lists(contacts) : OBB_OK;
-}
-
 obb_status obb_contacts_advance(struct obb_contacts *contacts, const struct obb_view *before,
                                 const struct obb_view *after, const obb_committed *committed,
                                 bool stayed, const atomic_bool *cancel, struct obb_arena *arena,
@@ -573,11 +580,9 @@ obb_status obb_contacts_advance(struct obb_contacts *contacts, const struct obb_
 {
     struct found present = {.after = after};
     struct changes changes = {.committed = committed, .arena = arena};
-    obb_status status = choose_form(contacts, before, committed->ended_count, arena);
+    obb_status status = choose_form(contacts, before, after, committed->ended_count, cancel, arena);
     if (status == OBB_OK && committed->made_count > 0)
         status = find_present(committed, cancel, arena->budget, &present);
-    if (status == OBB_OK)
-        status = leave_run(contacts, &present);
     if (status == OBB_OK)
         status = contacts->listed ? advance_lists(contacts, &changes, &present, before, stayed)
                                   : advance_run(contacts, &changes, &present, stayed, cancel);

@@ -4,8 +4,8 @@
  *
  * While commits move a few boxes, a pair is linked into a list of each of its two boxes. So a box
  * finds its pairs without a look at others, and a pair is removed from both lists in constant time.
- * While commits move many, all pairs stand in one sorted array, and a commit is merged into it. 32
- * bytes a pair in both forms; twice as many while an array is merged.
+ * While commits move many, all pairs stand in one sorted array, and a commit is merged into it. A
+ * pair takes 32 bytes in lists and 24 in an array; twice as many while an array is merged.
  *
  * Source  Box2D keeps its contacts in lists in the same way. */
 #ifndef OBB_CONTACTS_H
@@ -20,9 +20,9 @@ struct obb_contacts;
 
 /* Creates the set from the pairs of an all-pairs query without options. The set draws from the
  * budget, which must outlive it; NULL: no limit. The caller destroys it. O(count).
- * OBB_NO_MEMORY. */
+ * OBB_NO_MEMORY; OBB_CANCELLED soon after *cancel (may be NULL) is true. */
 obb_status obb_contacts_create(struct obb_budget *budget, const obb_box_pair *pairs, size_t count,
-                               struct obb_contacts **out);
+                               const atomic_bool *cancel, struct obb_contacts **out);
 void obb_contacts_destroy(struct obb_contacts *contacts); /* NULL is fine */
 size_t obb_contacts_count(const struct obb_contacts *contacts);
 

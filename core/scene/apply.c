@@ -140,7 +140,7 @@ static void look_ahead(const struct obb_apply *apply, struct entries *entries, s
     if (i % AHEAD != 0)
         return;
     /* Reclaiming may free records, so it comes before the lookups; an entry takes one slot at
-     * most. */
+     * most. If all boxes are new, no name is left, and so hardly a version to reclaim. */
     if (!entries->new && apply->scene->versions.free_count < AHEAD)
         obb_scene_reclaim(apply->scene, RECLAIM_FOR_SLOTS);
     const struct obb_hash_table *names = &apply->scene->names;

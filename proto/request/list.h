@@ -46,7 +46,8 @@ static inline bool wire_list_begin_limited(struct wire_list *list, struct wire_c
  *          its items take in the body. */
 void *wire_list_add(struct wire_list *list);
 
-/* Adds copies of `count` items, each as wire_list_add does. */
+/* Adds copies of `count` items. Returns false where wire_list_add would return NULL for one of
+ * them; some may have been added. */
 bool wire_list_append(struct wire_list *list, const void *items, size_t count);
 
 #endif

@@ -16,7 +16,8 @@ static obb_status find_contacts(struct srv_channel_state *state, struct obb_view
     status = obb_plan_run(plan);
     if (status == OBB_OK) {
         const obb_result *result = obb_plan_result(plan);
-        status = obb_contacts_create(state->budget, result->pairs, result->pair_count, out);
+        status = obb_contacts_create(state->budget, result->pairs, result->pair_count,
+                                     &state->cancelled, out);
     }
     obb_plan_destroy(plan);
     return status;

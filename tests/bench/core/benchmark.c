@@ -612,7 +612,7 @@ static void contacts(const char *what, size_t count, size_t moved, size_t commit
                 obb_plan_run(plan) == OBB_OK,
             "all pairs");
     const obb_result *result = obb_plan_result(plan);
-    require(obb_contacts_create(NULL, result->pairs, result->pair_count, &set) == OBB_OK,
+    require(obb_contacts_create(NULL, result->pairs, result->pair_count, NULL, &set) == OBB_OK,
             "contacts");
     obb_plan_destroy(plan);
     double *took = calloc(commits, sizeof *took), *committing = calloc(commits, sizeof *took);

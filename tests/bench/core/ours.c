@@ -419,7 +419,8 @@ struct ours_contacts *ours_contacts_make(const struct ours_world *world)
                 obb_plan_run(plan) == OBB_OK,
             "all pairs");
     const obb_result *result = obb_plan_result(plan);
-    require(obb_contacts_create(NULL, result->pairs, result->pair_count, &contacts->set) == OBB_OK,
+    require(obb_contacts_create(NULL, result->pairs, result->pair_count, NULL, &contacts->set) ==
+                OBB_OK,
             "contacts");
     obb_plan_destroy(plan);
     return contacts;

@@ -231,6 +231,7 @@ START_TEST(ended_boxes_with_ids_that_no_run_has_end_no_pair)
             ck_assert_int_eq(obb_contact_run_init(&run, FEW, NULL), OBB_OK);
             for (size_t i = 0; i + 1 < FEW; i++)
                 obb_contact_run_add(&run, &(obb_box_pair){.a = &small[i], .b = &small[i + 1]});
+            ck_assert(!obb_contact_run_add(&run, &(obb_box_pair){.a = &small[0], .b = &great[1]}));
             const struct obb_contact_step step_of_none = {
                 .kernels = obb_kernels_choose(OBB_KERNEL_AUTO), .ended = &ended, .tell = on_gone};
             ck_assert_int_eq(obb_contact_run_advance(&run, &step_of_none, NULL), OBB_OK);

@@ -155,18 +155,43 @@ static bool has(const struct ids *ids, uint64_t a, uint64_t b)
     return false;
 }
 
-static struct obb_contacts *follow(struct obb_view *view)
+static obb_status try_to_follow(struct obb_view *view, const atomic_bool *cancel,
+                                struct obb_contacts **out)
 {
     const obb_query query = {.kind = OBB_QUERY_ALL_PAIRS, .dimensions = 3, .limit = SIZE_MAX};
     struct obb_plan *plan;
-    struct obb_contacts *contacts;
     ck_assert_int_eq(obb_plan_create(view, &query, NULL, NULL, &plan), OBB_OK);
     ck_assert_int_eq(obb_plan_run(plan), OBB_OK);
     const obb_result *result = obb_plan_result(plan);
-    ck_assert_int_eq(obb_contacts_create(NULL, result->pairs, result->pair_count, &contacts),
-                     OBB_OK);
+    const obb_status status =
+        obb_contacts_create(NULL, result->pairs, result->pair_count, cancel, out);
     obb_plan_destroy(plan);
+    return status;
+}
+
+static struct obb_contacts *follow(struct obb_view *view)
+{
+    struct obb_contacts *contacts;
+    ck_assert_int_eq(try_to_follow(view, NULL, &contacts), OBB_OK);
     return contacts;
+}
+
+/* Creates a set with each poll of some telling that the work is cancelled, and then with none.
+ * Returns how many times it was cancelled. */
+static size_t cancel_at_polls(struct obb_view *view)
+{
+    const atomic_bool cancel = false;
+    size_t cancelled = 0;
+    for (obb_status status = OBB_CANCELLED; status == OBB_CANCELLED;) {
+        struct obb_contacts *contacts = NULL;
+        fault_cancel(cancelled + 1);
+        status = try_to_follow(view, &cancel, &contacts);
+        fault_cancel(0);
+        ck_assert(status == OBB_OK || status == OBB_CANCELLED);
+        cancelled += status == OBB_CANCELLED;
+        obb_contacts_destroy(contacts);
+    }
+    return cancelled;
 }
 
 static void expect_list(const struct obb_contacts *contacts, struct obb_view *view,
@@ -353,7 +378,7 @@ END_TEST
 START_TEST(a_set_with_great_ids_is_in_lists)
 {
     const size_t rounds = test_effort(40);
-    size_t in_array = 0, in_lists = 0, great = 0;
+    size_t in_array = 0, in_lists = 0, great = 0, polls = 0, pairs = 0;
     static struct world w;
     world_init(&w, 20261206, 7);
     world_commit(&w, 100);
@@ -384,12 +409,15 @@ START_TEST(a_set_with_great_ids_is_in_lists)
             ck_assert(obb_contacts_listed(other));
             expect_list(other, after, &new);
             obb_contacts_destroy(other);
+            polls += cancel_at_polls(after);
+            pairs += new.count;
         }
         obb_arena_fini(&arena);
         free(new.pairs);
         obb_view_close(before);
         before = after;
     }
+    ck_assert_uint_ge(polls, pairs / 256); /* at least once for 256 pairs */
     printf("%zu commits in a sorted array, %zu in lists, %zu pairs with great ids\n", in_array,
            in_lists, great);
     ck_assert_uint_ge(in_array, rounds / 4);
@@ -491,7 +519,7 @@ START_TEST(want_of_memory_and_cancelling_are_statuses)
     for (size_t n = 1; n < 4; n++) {
         struct obb_contacts *contacts;
         fault_arm(n);
-        const obb_status status = obb_contacts_create(NULL, NULL, 0, &contacts);
+        const obb_status status = obb_contacts_create(NULL, NULL, 0, NULL, &contacts);
         fault_arm(0);
         if (status == OBB_OK) {
             ck_assert_uint_gt(n, 2);
@@ -502,13 +530,14 @@ START_TEST(want_of_memory_and_cancelling_are_statuses)
     struct obb_budget budget;
     obb_budget_init(&budget, 4096);
     struct obb_contacts *none;
-    ck_assert_int_eq(obb_contacts_create(&budget, NULL, 1000, &none), OBB_NO_MEMORY);
+    ck_assert_int_eq(obb_contacts_create(&budget, NULL, 1000, NULL, &none), OBB_NO_MEMORY);
     ck_assert_uint_eq(obb_budget_used(&budget), 0);
-    ck_assert_int_eq(obb_contacts_create(&budget, NULL, 0, &none), OBB_OK);
+    ck_assert_int_eq(obb_contacts_create(&budget, NULL, 0, NULL, &none), OBB_OK);
     ck_assert_uint_gt(obb_budget_used(&budget), 0);
     obb_contacts_destroy(none);
     ck_assert_uint_eq(obb_budget_used(&budget), 0);
 
+    ck_assert_uint_gt(cancel_at_polls(before), 0);
     struct obb_contacts *contacts = follow(before);
     const atomic_bool cancel = true;
     struct obb_arena arena;

@@ -85,7 +85,7 @@ static void world_init(void)
         (void)snprintf(names[i], sizeof names[i], "%c%zu", i % 3 == 0 ? 'a' : 'b', i);
     ck_assert_int_eq(obb_scene_create(obb_str_of("s"), &settings, 0, NULL, &w.scene), OBB_OK);
     ck_assert_int_eq(obb_view_open(w.scene, NULL, &w.after, NULL, NULL), OBB_OK);
-    ck_assert_int_eq(obb_contacts_create(NULL, NULL, 0, &w.contacts), OBB_OK);
+    ck_assert_int_eq(obb_contacts_create(NULL, NULL, 0, NULL, &w.contacts), OBB_OK);
 }
 
 static void world_fini(void)
@@ -515,7 +515,7 @@ START_TEST(boxes_that_expired_are_told_among_the_removed_and_end_their_pairs)
         {.dimensions = 3, .has_time = true, .time = 0, .puts = puts, .put_count = 4},
         {.dimensions = 3, .has_time = true, .time = 10, .removes = removes, .remove_count = 1}};
     srv_changes changes[2];
-    ck_assert_int_eq(obb_contacts_create(NULL, NULL, 0, &contacts), OBB_OK);
+    ck_assert_int_eq(obb_contacts_create(NULL, NULL, 0, NULL, &contacts), OBB_OK);
     ck_assert_int_eq(obb_view_open(scene, NULL, &before, NULL, NULL), OBB_OK);
     obb_view_keep_later(before);
     for (size_t i = 0; i < 2; i++) {
