@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { chromium } from "playwright-core";
-import { TIMEOUT_MS } from "../support/daemon.mjs";
+import { TIMEOUT_MS, until } from "../support/daemon.mjs";
 
 export { startDaemon, TIMEOUT_MS, until } from "../support/daemon.mjs";
 export { run, test } from "../support/sums.mjs";
@@ -69,6 +69,18 @@ export async function openPage(browser, url, { expected = [], ...options } = {})
             assert.deepEqual(faults, []);
         },
     };
+}
+
+/**
+ * As page.route, and in effect when it is answered: the browser tells a page that is open of it in a way of its own, and a key
+ * pressed after page.route can come before that.
+ */
+export async function intercept(page, path, handler) {
+    await page.route(path, handler);
+    if (page.url() === "about:blank") return; // what is opened from now on knows
+    const query = "?intercepted";
+    await page.route((url) => url.search === query, (route) => route.fulfill({ status: 204 }));
+    await until("requests are intercepted", () => page.evaluate(async (query) => (await fetch(`/healthz${query}`)).status === 204, query));
 }
 
 /**

@@ -7,7 +7,7 @@ import { connect, createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { isDeepStrictEqual } from "node:util";
-import { launch, openPage, rulesHeld, startDaemon, test, TIMEOUT_MS, until } from "./harness.mjs";
+import { intercept, launch, openPage, rulesHeld, startDaemon, test, TIMEOUT_MS, until } from "./harness.mjs";
 import { arrived, ask, blur, browser, CUBE, daemon, drag, drawn, exchange, field, found, makeScene, pixels, revision, runAll, select, SHOTS, show, SQUARE } from "./words.mjs";
 
 // ---- Seeing ---------------------------------------------------------------------------------------
@@ -175,7 +175,7 @@ test("what somebody else changed of the same is said and done on demand; what th
     const { page, close } = await show(scene, { expected: [/status of 412/] });
     await select(page, "crate");
     const others = [];
-    await page.route("**/boxes/crate", async (route) => {
+    await intercept(page, "**/boxes/crate", async (route) => {
         if (route.request().method() === "PATCH" && others.length > 0) await daemon.commit(scene, others.shift());
         await route.continue();
     });

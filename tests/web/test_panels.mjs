@@ -1,7 +1,7 @@
 #!/usr/bin/env node
 // The panels and dialogs on a scene that moves, those aside that test_page.mjs looks at: nothing for axe-core to complain about, nothing wider than the screen; pictures.
 import assert from "node:assert/strict";
-import { rulesHeld, test, until } from "./harness.mjs";
+import { intercept, rulesHeld, test, until } from "./harness.mjs";
 import { blind, makeLive, shown } from "./live.mjs";
 import { blur, daemon, drawn, runAll, show, SHOTS } from "./words.mjs";
 
@@ -65,7 +65,7 @@ test("axe finds nothing to complain about in what moves, light and dark, wide an
         await page.waitForSelector("#scene-dialog", { state: "visible" });
         await check("new-scene");
         await page.keyboard.press("Escape");
-        await page.route("**/v1/**", (route) => route.fulfill({ status: 401, contentType: "application/problem+json", body: JSON.stringify({ type: "", title: "t", status: 401, detail: "d" }) })); // the question is asked anew as all moves
+        await intercept(page, "**/v1/**", (route) => route.fulfill({ status: 401, contentType: "application/problem+json", body: JSON.stringify({ type: "", title: "t", status: 401, detail: "d" }) })); // the question is asked anew as all moves
         await page.waitForSelector("#token-dialog", { state: "visible" });
         await check("token");
         await close();

@@ -1,7 +1,7 @@
 #!/usr/bin/env node
 // Several boxes: how they are selected, and changed together.
 import assert from "node:assert/strict";
-import { test, until } from "./harness.mjs";
+import { intercept, test, until } from "./harness.mjs";
 import { arrived, blur, CUBE, daemon, drag, drawn, field, frontOf, makeScene, revision, runAll, select, selected, show, SQUARE } from "./words.mjs";
 
 const near = (a, b, tolerance) => a.every((value, i) => Math.abs(value - b[i]) <= tolerance);
@@ -191,7 +191,7 @@ test("an undo that comes before a drag is answered undoes it", async () => {
     let [began, goOn] = [null, null];
     const first = new Promise((resolve) => (began = resolve));
     const held = new Promise((resolve) => (goOn = resolve));
-    await page.route("**/commit", async (route) => {
+    await intercept(page, "**/commit", async (route) => {
         began();
         await held;
         await route.continue();
@@ -261,7 +261,7 @@ test("a change of several boxes of which somebody else moved one is offered agai
     const { height } = await page.locator("#view").boundingBox();
     await select(page, "a", "b", "c", "d");
     let others = 0;
-    await page.route("**/commit", async (route) => {
+    await intercept(page, "**/commit", async (route) => {
         if (others++ === 0) await daemon.commit(scene, { pose: { b: { center: [5, -3, 0] } } });
         await route.continue();
     });

@@ -1,7 +1,7 @@
 #!/usr/bin/env node
 // Time as a tool: what the page has seen is shown again, played, stepped through and asked, also where the daemon has forgotten it.
 import assert from "node:assert/strict";
-import { openPage, test, until } from "./harness.mjs";
+import { intercept, openPage, test, until } from "./harness.mjs";
 import { blind, makeLive, showBlind, shown } from "./live.mjs";
 import { ask, blur, CUBE, daemon, drawn, exchange, found, makeScene, module, random, revision, runAll, select, show, SQUARE } from "./words.mjs";
 
@@ -271,7 +271,7 @@ test("how a pair met is known of the states that had it, also where the answer c
         let [asked, answer] = [null, null];
         const question = new Promise((resolve) => (asked = resolve));
         const held = new Promise((resolve) => (answer = resolve));
-        await page.route("**/query/pairs", async (route) => {
+        await intercept(page, "**/query/pairs", async (route) => {
             const response = await route.fetch();
             asked();
             await held;

@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
 import { mkdirSync } from "node:fs";
 import { build } from "../../server/web/node_modules/esbuild/lib/main.js";
-import { launch, openPage, run, startDaemon, until } from "./harness.mjs";
+import { intercept, launch, openPage, run, startDaemon, until } from "./harness.mjs";
 
 export const SHOTS = new URL("../../build/web/", import.meta.url).pathname;
 mkdirSync(SHOTS, { recursive: true });
@@ -129,7 +129,7 @@ export async function hold(page, method, path) {
     const asked = new Promise((resolve) => (tell = resolve));
     const held = new Promise((resolve) => (goOn = resolve));
     let answers = 0;
-    await page.route(path, async (route) => {
+    await intercept(page, path, async (route) => {
         if (route.request().method() !== method || answers++ > 0) return route.continue();
         const response = await route.fetch();
         tell();
