@@ -944,31 +944,63 @@ static void insertion_sort(const struct pairs *pairs, size_t count)
     }
 }
 
-/* Sorts ranks of which hardly one stands behind more than two larger ones. The two largest so far
- * are carried along, so that no branch depends on the others. */
-static void settle(uint64_t *ranks, size_t count)
+/* A list of ranks that is being settled. Of those taken in so far the two largest are carried along,
+ * and the others are in order. */
+struct settling {
+    uint64_t *ranks;
+    uint64_t low, high, last;
+};
+
+static inline struct settling begin_settling(uint64_t *ranks, size_t count)
 {
-    uint64_t low = ranks[0], high = ranks[1], last = 0;
-    if (low > high) {
-        low = ranks[1];
-        high = ranks[0];
+    if (count < 2)
+        return (struct settling){0};
+    const bool turned = ranks[0] > ranks[1];
+    return (struct settling){.ranks = ranks, .low = ranks[turned], .high = ranks[!turned]};
+}
+
+/* Takes in rank i, the next one. No branch depends on it, unless it stands behind more than two
+ * larger ones. */
+static inline void settle_next(struct settling *s, size_t i)
+{
+    const uint64_t key = s->ranks[i], middle = key < s->low ? s->low : key,
+                   least = key < s->low ? key : s->low;
+    s->low = middle < s->high ? middle : s->high;
+    s->high = middle < s->high ? s->high : middle;
+    size_t k = i - 2;
+    if (__builtin_expect(least < s->last, 0)) {
+        for (; k > 0 && s->ranks[k - 1] > least; k--)
+            s->ranks[k] = s->ranks[k - 1];
+    } else {
+        s->last = least;
     }
-    for (size_t i = 2; i < count; i++) {
-        const uint64_t key = ranks[i], middle = key < low ? low : key,
-                       least = key < low ? key : low;
-        low = middle < high ? middle : high;
-        high = middle < high ? high : middle;
-        size_t k = i - 2;
-        if (__builtin_expect(least < last, 0)) {
-            for (; k > 0 && ranks[k - 1] > least; k--)
-                ranks[k] = ranks[k - 1];
-        } else {
-            last = least;
-        }
-        ranks[k] = least;
+    s->ranks[k] = least;
+}
+
+static inline void end_settling(const struct settling *s, size_t count)
+{
+    if (count < 2)
+        return;
+    s->ranks[count - 2] = s->low;
+    s->ranks[count - 1] = s->high;
+}
+
+/* Sorts two lists of ranks of which hardly one stands behind more than two larger ones. A step waits
+ * for the step before it in its list, so the lists take their steps by turns. */
+static void settle(uint64_t *a, size_t count_a, uint64_t *b, size_t count_b)
+{
+    struct settling first = begin_settling(a, count_a), second = begin_settling(b, count_b);
+    const size_t both = obb_least(count_a, count_b);
+    for (size_t i = 2; i < both; i++) {
+        settle_next(&first, i);
+        settle_next(&second, i);
     }
-    ranks[count - 2] = low;
-    ranks[count - 1] = high;
+    for (size_t i = both > 2 ? both : 2; i < count_a; i++)
+        settle_next(&first, i);
+    for (size_t i = both > 2 ? both : 2; i < count_b; i++)
+        settle_next(&second, i);
+    end_settling(&first, count_a);
+    end_settling(&second, count_b);
 }
 
 /* Sorts by those bytes of the ranks in which any two pairs differ, the lowest byte first. `spare`
@@ -1045,9 +1077,10 @@ static void gather_narrow(const struct obb_join *join, size_t range, size_t tota
         for (size_t i = 0; i < count; i++)
             move(&found, i, out, starts[found.ranks[i] >> 32 & low]++);
     }
-    if (bits < FEW) { /* so is each n */
+    if (bits < FEW) {                          /* so is each n */
+        const size_t half = starts[width / 2]; /* behind the pairs of a rank in the middle */
         if (out->entries == NULL)
-            settle(out->ranks, total);
+            settle(out->ranks, half, out->ranks + half, total - half);
         else
             insertion_sort(out, total);
         return;

@@ -218,6 +218,43 @@ START_TEST(a_join_of_ids_beyond_ranks_lists_boxes)
 }
 END_TEST
 
+/* Boxes in a row, each of which meets the next one. The ids of `low` of them come first, and those of
+ * the others after a gap. */
+START_TEST(pairs_of_ids_with_a_gap_are_listed_in_order)
+{
+    enum { COUNT = 40, GAP = 3000 };
+    struct model_layers_counts counts = {0};
+    for (size_t low = 0; low <= COUNT; low++) {
+        struct boxes_world world;
+        boxes_world_init(&world, COUNT, 3);
+        const struct obb_version *added[COUNT];
+        for (size_t i = 0; i < COUNT; i++) {
+            const obb_box box = {.center = {1.5 * (double)i, 0, 0},
+                                 .half_extents = {1, 1, 1},
+                                 .rotation = {0, 0, 0, 1}};
+            const size_t number = i * 17 % COUNT;
+            added[i] =
+                boxes_world_add(&world, &box, 1 + number + (number < low ? 0 : GAP), 1, NULL);
+        }
+        struct obb_layers *empty = NULL, *layers = NULL;
+        ck_assert_int_eq(obb_layers_create(3, NULL, &empty), OBB_OK);
+        ck_assert_int_eq(obb_layers_next(empty, added, COUNT, NULL, 0, 100, &layers), OBB_OK);
+        struct model_layers_state *state = model_layers_state(&world, OBB_NEVER - 1);
+        struct model_layers_join join = {
+            .list = OBB_JOIN_RANKS, .limit = SIZE_MAX, .plain_pass = true, .counts = &counts};
+        ck_assert_int_eq(model_layers_join(layers, OBB_NEVER - 1, &join), OBB_OK);
+        ck_assert_ptr_nonnull(join.ranks);
+        model_layers_check_join(&join, state, NULL);
+        obb_budget_free(join.ranks);
+        free(state);
+        obb_layers_unref(layers);
+        obb_layers_unref(empty);
+        boxes_world_fini(&world);
+    }
+    ck_assert_uint_eq(counts.listed, (COUNT + 1) * (COUNT - 1));
+}
+END_TEST
+
 START_TEST(a_join_stops_when_cancelled_and_survives_each_failing_allocation)
 {
     struct boxes_world world;
@@ -303,6 +340,7 @@ int main(void)
     tcase_add_test(tc, joins_find_the_living_by_marks_unless_a_box_was_removed);
     tcase_add_test(tc, joins_of_all_scenes_have_each_pair_once_with_every_kernel_and_margin);
     tcase_add_test(tc, a_join_of_ids_beyond_ranks_lists_boxes);
+    tcase_add_test(tc, pairs_of_ids_with_a_gap_are_listed_in_order);
     tcase_add_test(tc, a_join_stops_when_cancelled_and_survives_each_failing_allocation);
     tcase_add_test(tc, a_join_of_what_moved_draws_its_index_from_the_budget);
     suite_add_tcase(suite, tc);
