@@ -25,6 +25,7 @@
  * chunks. */
 #include "core/index/join.h"
 
+#include "core/base/alloc.h"
 #include "core/base/least.h"
 #include "core/base/sort.h"
 #include "core/index/index_body.h"
@@ -766,7 +767,6 @@ static bool take(void *context, const uint32_t *a, const uint32_t *b, size_t cou
     struct finding *f = context;
     const bool lists = f->join->wish.list != OBB_JOIN_COUNT;
     const bool all = !f->passes || looks_moved(f->join, f->match);
-    const uint64_t *ids_b = f->match->b->index->ids;
     if (!goes_on(f) || (lists && !make_room(f, count)))
         return false;
     f->counts.candidates += count;
@@ -774,8 +774,6 @@ static bool take(void *context, const uint32_t *a, const uint32_t *b, size_t cou
         const uint32_t n = (uint32_t)obb_least(count - from, JUDGED);
         const uint32_t every = UINT32_MAX >> (JUDGED - n);
         const uint32_t sure = surely(b + from, n);
-        for (uint32_t i = 0; lists && i < n; i++)
-            __builtin_prefetch(&ids_b[b[from + i] & ~OBB_PACKED_SURE]);
         const uint32_t asked = all ? every : every & ~sure;
         const uint32_t no = asked != 0 ? refused(f, a + from, b + from, asked) : 0;
         if (!lists) {
@@ -793,6 +791,13 @@ static bool take(void *context, const uint32_t *a, const uint32_t *b, size_t cou
         }
     }
     return true;
+}
+
+/* Fetches the lines of ranks that are about to be written in no order of memory. */
+static void fetch_ranks(const uint64_t *ranks, size_t count)
+{
+    for (size_t i = 0; i < count; i += OBB_LINE / sizeof *ranks)
+        __builtin_prefetch(ranks + i, 1);
 }
 
 /* Moves the found pairs to the list of the chunk, each range in one place. */
@@ -819,6 +824,7 @@ static obb_status part(struct finding *f, struct list *list)
     const struct pairs from = {f->ranks, f->entries}, to = {list->ranks, list->entries};
     const unsigned shift = join->range_shift;
     uint32_t *starts = list->starts;
+    fetch_ranks(list->ranks, count);
     for (size_t i = 0; i < count; i++) /* to where it ends */
         move(&from, i, &to, starts[from.ranks[i] >> 32 >> shift]++);
     memmove(list->starts + 1, list->starts, join->ranges * sizeof *list->starts);
@@ -944,8 +950,8 @@ static void insertion_sort(const struct pairs *pairs, size_t count)
     }
 }
 
-/* A list of ranks that is being settled. Of those taken in so far the two largest are carried along,
- * and the others are in order. */
+/* A list of ranks that is being settled. Of those taken in so far the two largest are carried
+ * along, and the others are in order. */
 struct settling {
     uint64_t *ranks;
     uint64_t low, high, last;
@@ -985,8 +991,8 @@ static inline void end_settling(const struct settling *s, size_t count)
     s->ranks[count - 1] = s->high;
 }
 
-/* Sorts two lists of ranks of which hardly one stands behind more than two larger ones. A step waits
- * for the step before it in its list, so the lists take their steps by turns. */
+/* Sorts two lists of ranks of which hardly one stands behind more than two larger ones. A step
+ * waits for the step before it in its list, so the lists take their steps by turns. */
 static void settle(uint64_t *a, size_t count_a, uint64_t *b, size_t count_b)
 {
     struct settling first = begin_settling(a, count_a), second = begin_settling(b, count_b);
@@ -1059,12 +1065,14 @@ static void gather_narrow(const struct obb_join *join, size_t range, size_t tota
 {
     uint32_t starts[1 << NARROW], sum = 0, bits = 0;
     const uint32_t width = 1u << join->range_shift, low = width - 1;
-    size_t count;
+    size_t count, done = 0;
     memset(starts, 0, width * sizeof starts[0]);
     for (size_t c = 0; c < join->chunks; c++) {
         const struct pairs found = found_in(&join->lists[c], range, &count);
         for (size_t i = 0; i < count; i++)
             starts[found.ranks[i] >> 32 & low]++;
+        fetch_ranks(out->ranks + done, count);
+        done += count;
     }
     for (uint32_t i = 0; i < width; i++) {
         const uint32_t n = starts[i];

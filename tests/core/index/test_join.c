@@ -218,8 +218,8 @@ START_TEST(a_join_of_ids_beyond_ranks_lists_boxes)
 }
 END_TEST
 
-/* Boxes in a row, each of which meets the next one. The ids of `low` of them come first, and those of
- * the others after a gap. */
+/* Boxes in a row, each of which meets the next one. The ids of `low` of them come first, and those
+ * of the others after a gap. */
 START_TEST(pairs_of_ids_with_a_gap_are_listed_in_order)
 {
     enum { COUNT = 40, GAP = 3000 };
@@ -251,7 +251,7 @@ START_TEST(pairs_of_ids_with_a_gap_are_listed_in_order)
         obb_layers_unref(empty);
         boxes_world_fini(&world);
     }
-    ck_assert_uint_eq(counts.listed, (COUNT + 1) * (COUNT - 1));
+    ck_assert_uint_eq(counts.listed, (size_t)(COUNT + 1) * (COUNT - 1));
 }
 END_TEST
 
