@@ -415,7 +415,8 @@ static void part(struct obb_build *b, size_t chunk)
     const size_t begin = chunk * b->summary_boxes,
                  end = obb_least(begin + b->summary_boxes, b->count);
     for (size_t i = begin; i < end; i++) {
-        const uint32_t key = b->keys[i];
+        const uint32_t key = b->keys[i], later = b->keys[obb_least(i + AHEAD, end - 1)];
+        __builtin_prefetch(&b->parted[starts[later >> 16]], 1);
         b->parted[starts[key >> 16]++] = (uint64_t)(key & 0xffff) << 32 | i;
     }
 }
