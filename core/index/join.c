@@ -1129,26 +1129,46 @@ static const struct obb_version *const *place_of(const struct obb_join *join, ui
     return join->sides[s].index->versions + (entry - join->sides[s].base);
 }
 
-/* Prefetches the pointers to the versions of a pair: pairs by id meet them in no order of
- * memory. */
-static void prefetch_places(const struct obb_join *join, uint64_t entries)
+/* Where the pointers to the versions of a pair stand. */
+struct places {
+    const struct obb_version *const *a, *const *b;
+};
+
+/* Finds the places of a pair, and fetches them: pairs by id meet them in no order of memory. */
+static struct places places_of(const struct obb_join *join, uint64_t entries)
 {
-    __builtin_prefetch((const void *)place_of(join, entries >> 32));
-    __builtin_prefetch((const void *)place_of(join, (uint32_t)entries));
+    const struct places places = {place_of(join, entries >> 32), place_of(join, (uint32_t)entries)};
+    __builtin_prefetch((const void *)places.a);
+    __builtin_prefetch((const void *)places.b);
+    return places;
 }
 
 /* Lists the boxes of a sorted pair. */
-static void put_boxes(const struct obb_join *join, size_t at, const struct pairs *sorted, size_t i)
+static void put_boxes(const struct obb_join *join, size_t at, uint64_t rank,
+                      const struct places *places)
 {
-    const obb_box_pair boxes = {.a = *place_of(join, sorted->entries[i] >> 32),
-                                .b = *place_of(join, (uint32_t)sorted->entries[i])};
+    const obb_box_pair boxes = {.a = *places->a, .b = *places->b};
     if (join->ids == NULL) {
         join->boxes[at] = boxes;
         return;
     }
-    const uint64_t rank = sorted->ranks[i];
     join->ids[at] = (obb_id_pair){
         .id = {id_of(join, (uint32_t)(rank >> 32)), id_of(join, (uint32_t)rank)}, .boxes = boxes};
+}
+
+/* Lists the boxes of sorted pairs. */
+static void put_all_boxes(const struct obb_join *join, size_t first, const struct pairs *sorted,
+                          size_t count)
+{
+    struct places places[PLACES_AHEAD]; /* of the pairs that come next, from one on in a circle */
+    for (size_t i = 0; i < count && i < PLACES_AHEAD; i++)
+        places[i] = places_of(join, sorted->entries[i]);
+    for (size_t i = 0; i < count; i++) {
+        struct places *own = &places[i % PLACES_AHEAD];
+        put_boxes(join, first + i, sorted->ranks[i], own);
+        if (i + PLACES_AHEAD < count)
+            *own = places_of(join, sorted->entries[i + PLACES_AHEAD]);
+    }
 }
 
 static obb_status order(struct obb_join *join, size_t chunk)
@@ -1169,11 +1189,8 @@ static obb_status order(struct obb_join *join, size_t chunk)
         const struct pairs out = {boxes ? room + 2 * most : join->ranks + start,
                                   boxes ? room + 3 * most : NULL};
         gather(join, r, count, &out, &spare);
-        for (size_t i = 0; boxes && i < count; i++) {
-            if (i + PLACES_AHEAD < count)
-                prefetch_places(join, out.entries[i + PLACES_AHEAD]);
-            put_boxes(join, start + i, &out, i);
-        }
+        if (boxes)
+            put_all_boxes(join, start, &out, count);
     }
     obb_budget_free(room);
     return cancelled(join) ? OBB_CANCELLED : OBB_OK;
