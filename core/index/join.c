@@ -1085,8 +1085,9 @@ static void gather_narrow(const struct obb_join *join, size_t range, size_t tota
         for (size_t i = 0; i < count; i++)
             move(&found, i, out, starts[found.ranks[i] >> 32 & low]++);
     }
-    if (bits < FEW) {                          /* so is each n */
-        const size_t half = starts[width / 2]; /* behind the pairs of a rank in the middle */
+    if (bits < FEW) { /* so is each n */
+        /* Where the pairs of a rank in the middle end, so that no rank has pairs in both halves. */
+        const size_t half = starts[width / 2];
         if (out->entries == NULL)
             settle(out->ranks, half, out->ranks + half, total - half);
         else
