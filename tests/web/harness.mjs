@@ -28,6 +28,9 @@ export function launch(more = []) {
 /** What the browser says on the console as it copies the view into the rest of the page. It would say the same of a page that reads pixels back. */
 const COPIES = /GPU stall due to ReadPixels/;
 
+/** What it says as the page reads or changes a box that was removed a moment before. The page cannot know of that, and copes with it. */
+const REMOVED = /status of 404 .*\/boxes\/[^/?]+$/;
+
 /** Runs in the page before its own scripts: makes it a fault if the page reads pixels back. */
 function watchPixels() {
     for (const context of [globalThis.WebGLRenderingContext, globalThis.WebGL2RenderingContext]) {
@@ -50,8 +53,8 @@ export async function openPage(browser, url, { expected = [], ...options } = {})
     let requests = 0;
     page.on("pageerror", (error) => faults.push(`exception: ${error.message}`));
     page.on("console", (message) => {
-        const text = message.text();
-        const known = message.type() === "info" || message.type() === "debug" || [COPIES, ...expected].some((pattern) => pattern.test(text));
+        const text = `${message.text()} ${message.location().url}`;
+        const known = message.type() === "info" || message.type() === "debug" || [COPIES, REMOVED, ...expected].some((pattern) => pattern.test(text));
         if (!known) faults.push(`${message.type()}: ${text}`);
     });
     context.on("request", (request) => {

@@ -1,7 +1,7 @@
 #!/usr/bin/env node
 // Answers that come late: what events have told meanwhile stays, and so does what was asked for after them.
 import assert from "node:assert/strict";
-import { test, until } from "./harness.mjs";
+import { intercept, test, until } from "./harness.mjs";
 import { blind, showBlind } from "./live.mjs";
 import { CUBE, daemon, drawn, field, hold, makeScene, revision, runAll, select } from "./words.mjs";
 
@@ -28,7 +28,7 @@ test("a box that somebody moved before an edit of it was answered is shown where
 
 test("a box that somebody removed before an edit of it was answered is gone", async () => {
     const scene = await makeScene({ a: CUBE(0), b: CUBE(9) });
-    const { page, close } = await showBlind(scene, [/status of 404/]);
+    const { page, close } = await showBlind(scene);
     await select(page, "a");
     const { asked, goOn } = await hold(page, "PATCH", "**/boxes/a");
     await field(page, "Category", 4); // 2
@@ -90,6 +90,25 @@ test("a box that was put, and posed while it was read, is both", async () => {
     goOn();
     await revision(page, 3);
     assert.deepEqual([await value(page, "Center x"), await value(page, "Category")], ["5", "4"]);
+    await close();
+});
+
+test("a box that was put, and removed before the page could read it, is gone, and the others are read", async () => {
+    const scene = await makeScene({ a: CUBE(0), b: CUBE(9) });
+    const { page, close } = await showBlind(scene);
+    await select(page, "b");
+    const statuses = [];
+    await intercept(page, "**/boxes/a", async (route) => {
+        await daemon.commit(scene, { remove: ["a"] }); // 3
+        const response = await route.fetch();
+        statuses.push(response.status());
+        await route.fulfill({ response });
+    });
+    await daemon.commit(scene, { put: { a: { ...CUBE(1), category: 4 }, b: { ...CUBE(9), category: 4 } } }); // 2
+    await revision(page, 3);
+    await until("the category of b", async () => (await value(page, "Category")) === "4");
+    assert.deepEqual(await names(page), ["b"]);
+    assert.deepEqual(statuses, [404]);
     await close();
 });
 
