@@ -1,5 +1,6 @@
 #include "tests/bench/core/ours.h"
 
+#include "core/base/stock.h"
 #include "core/geometry/sat.h"
 #include "core/index/join.h"
 #include "core/index/packed.h"
@@ -15,7 +16,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { SEED = 20261120, MOVE_SHARE = 10 /* one in so many moves */ };
+enum {
+    SEED = 20261120,
+    MOVE_SHARE = 10, /* one in so many moves */
+    AHEAD = 16,      /* versions that are fetched ahead */
+    STOCK = 64 << 20 /* bytes of freed blocks that are kept for the next, as the daemon does */
+};
 
 const ours_scene ours_scenes[OURS_SCENES] = {
     {"uniform", 1000},     {"uniform", 10000}, {"uniform", 100000}, {"uniform", 1000000},
@@ -62,6 +68,7 @@ static boxes_kind kind_of(const char *name)
 
 struct ours_world *ours_world_make(const ours_scene *scene, size_t steps)
 {
+    obb_stock_set_limit(STOCK, NULL, NULL);
     struct ours_world *world = must(calloc(1, sizeof *world));
     const size_t n = scene->count, moves = n / MOVE_SHARE;
     world->count = n;
@@ -317,8 +324,12 @@ static void mend(struct ours_world *world)
                             world->moved_count, world->revision + 1, &next) == OBB_OK,
             "layers");
     world->revision++;
-    for (size_t i = 0; i < world->moved_count; i++)
-        atomic_store(&world->boxes.versions[world->ended[i]->self].died, world->revision);
+    for (size_t i = 0; i < world->moved_count; i++) {
+        if (i + AHEAD < world->moved_count)
+            __builtin_prefetch(&world->ended[i + AHEAD]->died, 1);
+        atomic_store_explicit(&world->boxes.versions[world->ended[i]->self].died, world->revision,
+                              memory_order_release);
+    }
     obb_layers_unref(world->layers);
     world->layers = next;
     if (!obb_layers_decayed(next))
@@ -331,17 +342,21 @@ static void mend(struct ours_world *world)
     obb_layers_unref(fresh);
 }
 
+double ours_mend(struct ours_world *world)
+{
+    const double begun = report_clock(1);
+    mend(world);
+    return report_clock(1) - begun;
+}
+
 double ours_pairs_again(struct ours_world *world, ours_pairs *out)
 {
     struct crew *crew = crew_create(1);
-    const double begun = report_clock(1);
-    mend(world);
-    const double mended = report_clock(1);
+    const double build = ours_mend(world);
     find_pairs(world, 1, crew, true, out);
-    out->build = mended - begun;
-    const double took = report_clock(1) - begun;
+    out->build = build;
     crew_destroy(crew);
-    return took;
+    return build + out->join;
 }
 
 /* ---- The contact set ------------------------------------------------------------------------- */
@@ -454,8 +469,16 @@ static void rebuild_scene(const struct ours_contacts *contacts)
     obb_view_close(view);
 }
 
-double ours_contacts_again(struct ours_contacts *contacts, const ours_pairs *expected,
-                           double *out_commit)
+static const obb_box_pair *list_contacts(struct ours_contacts *contacts,
+                                         const struct obb_view *view)
+{
+    const obb_box_pair *pairs;
+    require(obb_contacts_list(contacts->set, view, &contacts->of_changes, &pairs) == OBB_OK,
+            "the pairs of the contact set");
+    return pairs;
+}
+
+double ours_contacts_again(struct ours_contacts *contacts, double *out_commit)
 {
     const struct ours_world *world = contacts->world;
     for (size_t k = 0; k < world->moved_count; k++)
@@ -468,24 +491,28 @@ double ours_contacts_again(struct ours_contacts *contacts, const ours_pairs *exp
     struct obb_view *after = newest_view(contacts);
     const obb_contact_change *changes;
     size_t change_count;
-    const obb_box_pair *pairs;
     obb_arena_reset(&contacts->of_changes);
     const double begun = report_clock(1);
     require(obb_contacts_advance(contacts->set, contacts->before, after, &committed, false, NULL,
-                                 &contacts->of_changes, &changes, &change_count) == OBB_OK &&
-                obb_contacts_list(contacts->set, after, &contacts->of_changes, &pairs) == OBB_OK,
+                                 &contacts->of_changes, &changes, &change_count) == OBB_OK,
             "contacts");
+    (void)list_contacts(contacts, after);
     const double took = report_clock(1) - begun;
+    obb_view_close(contacts->before);
+    contacts->before = after;
+    rebuild_scene(contacts);
+    return took;
+}
+
+void ours_contacts_check(struct ours_contacts *contacts, const ours_pairs *expected)
+{
+    const obb_box_pair *pairs = list_contacts(contacts, contacts->before);
     bool same = obb_contacts_count(contacts->set) == expected->count;
     for (size_t i = 0; same && i < expected->count; i++) {
         const ours_ids ids = ours_pair(expected, i);
         same = obb_view_id(pairs[i].a) == ids.a && obb_view_id(pairs[i].b) == ids.b;
     }
-    require(same, "the pairs of the contact set");
-    obb_view_close(contacts->before);
-    contacts->before = after;
-    rebuild_scene(contacts);
-    return took;
+    require(same, "the contact set holds all pairs");
 }
 
 /* ---- Single queries -------------------------------------------------------------------------- */

@@ -88,8 +88,11 @@ double ours_gap(const struct ours_world *world, uint32_t id_a, uint32_t id_b);
  * owns. */
 size_t ours_world_move(struct ours_world *world, const uint32_t **out_moved);
 
-/* Adds the boxes of ours_world_move to the index of the last call, builds the index anew if it has
- * decayed, and finds all pairs again. Returns seconds. */
+/* Adds the boxes of ours_world_move to the index of the last call, and builds the index anew if it
+ * has decayed. Returns seconds. */
+double ours_mend(struct ours_world *world);
+
+/* Does the same, and finds all pairs again. Returns the seconds of both. */
 double ours_pairs_again(struct ours_world *world, ours_pairs *out);
 
 /* ---- The contact set: the pairs of a scene, followed from commit to commit ------------------- */
@@ -101,10 +104,12 @@ struct ours_contacts *ours_contacts_make(const struct ours_world *world);
 void ours_contacts_free(struct ours_contacts *contacts);
 
 /* Moves the boxes of the last ours_world_move in the scene, too, by one commit. Brings the set to
- * the state after it, and lists all pairs. Ends the program if they are not the expected ones.
- * Returns the seconds of update and list, and in *out_commit those of the commit. */
-double ours_contacts_again(struct ours_contacts *contacts, const ours_pairs *expected,
-                           double *out_commit);
+ * the state after it, and lists all pairs. Returns the seconds of update and list, and in
+ * *out_commit those of the commit. */
+double ours_contacts_again(struct ours_contacts *contacts, double *out_commit);
+
+/* Ends the program if the pairs of the set are not the expected ones. */
+void ours_contacts_check(struct ours_contacts *contacts, const ours_pairs *expected);
 
 /* ---- Single queries on the index of ours_all_pairs or ours_pairs_again ----------------------- */
 
