@@ -1,6 +1,7 @@
 #include "core/index/layers.h"
 
 #include "core/base/alloc.h"
+#include "core/base/least.h"
 #include "core/index/index_body.h"
 
 #include <assert.h>
@@ -204,6 +205,29 @@ static bool id_bits_have(const struct id_bits *bits, uint64_t id)
            (bits->words[bit / 64] >> bit % 64 & 1) != 0;
 }
 
+/* Counts the versions that a commit ends as dead, each in its level. */
+static void count_ended(struct obb_layers *next, const struct obb_version *const *ended,
+                        size_t count)
+{
+    struct level *levels = next->levels;
+    if (next->level_count == 1) { /* all are there: no need to look at them */
+        levels[0].ending = count;
+    } else {
+        for (size_t i = 0; i < count; i++) {
+            if (i + ENDED_AHEAD < count)
+                __builtin_prefetch(&ended[i + ENDED_AHEAD]->born);
+            size_t k = 0;
+            while (k < next->level_count && levels[k].newest < born(ended[i]))
+                k++;
+            assert(k < next->level_count);
+            levels[k].ending++;
+        }
+    }
+    for (size_t k = 0; k < next->level_count; k++)
+        levels[k].dead =
+            obb_least(levels[k].dead + levels[k].ending, obb_index_count(levels[k].index));
+}
+
 obb_status obb_layers_next(const struct obb_layers *previous,
                            const struct obb_version *const *added, size_t added_count,
                            const struct obb_version *const *ended, size_t ended_count,
@@ -224,17 +248,7 @@ obb_status obb_layers_next(const struct obb_layers *previous,
         next->levels[i].ending = 0;
     }
 
-    for (size_t i = 0; i < ended_count; i++) {
-        if (i + ENDED_AHEAD < ended_count)
-            obb_version_prefetch(ended[i + ENDED_AHEAD]);
-        size_t k = 0;
-        while (k < next->level_count && next->levels[k].newest < born(ended[i]))
-            k++;
-        assert(k < next->level_count);
-        const size_t count = obb_index_count(next->levels[k].index);
-        next->levels[k].dead += next->levels[k].dead < count;
-        next->levels[k].ending++;
-    }
+    count_ended(next, ended, ended_count);
     size_t kept = 0;
     for (size_t i = 0; i < next->level_count; i++) {
         const struct level level = next->levels[i];
