@@ -53,12 +53,31 @@ static bool has(const struct obb_contact_ended *ended, uint64_t id)
     return may_have(ended, id) && ended->ids[slot_of(ended, id)] == id;
 }
 
-/* Returns the id of a version of a list. Each is a cache miss unless it is fetched ahead. */
-static uint64_t id_at(const struct obb_version *const *versions, size_t count, size_t i)
+/* The ids of versions, as far as a run can hold them. */
+struct ids {
+    uint32_t *list; /* of the budget */
+    size_t count;
+    uint32_t least, most; /* most < least: none */
+};
+
+/* Reads the ids of versions, each of which is a cache miss unless it is fetched ahead. The caller
+ * frees the list. */
+static obb_status read_ids(const struct obb_version *const *versions, size_t count,
+                           struct obb_budget *budget, struct ids *out)
 {
-    if (i + AHEAD < count)
-        __builtin_prefetch(&versions[i + AHEAD]->id);
-    return versions[i]->id;
+    *out = (struct ids){.list = obb_budget_malloc(budget, count, sizeof *out->list),
+                        .least = UINT32_MAX};
+    for (size_t i = 0; i < count && out->list != NULL; i++) {
+        if (i + AHEAD < count)
+            __builtin_prefetch(&versions[i + AHEAD]->id);
+        const uint64_t id = versions[i]->id;
+        if (id >= OBB_CONTACT_RUN_IDS)
+            continue;
+        out->list[out->count++] = (uint32_t)id;
+        out->least = id < out->least ? (uint32_t)id : out->least;
+        out->most = id > out->most ? (uint32_t)id : out->most;
+    }
+    return out->list != NULL ? OBB_OK : OBB_NO_MEMORY;
 }
 
 /* Returns whether a commit removed a box. */
@@ -67,12 +86,12 @@ static bool removes(const obb_committed *committed)
     return committed->removed + committed->expired > 0;
 }
 
-/* Fills a hash set. */
-static obb_status hash_ended(struct obb_contact_ended *ended, const obb_committed *committed,
-                             struct obb_budget *budget)
+/* Fills a hash set. made: NULL if the commit removed no box. */
+static obb_status hash_ended(struct obb_contact_ended *ended, const struct ids *ids,
+                             const struct ids *made, struct obb_budget *budget)
 {
     unsigned bits = LEAST_SLOTS_BITS;
-    while ((size_t)1 << bits < committed->ended_count * 2)
+    while ((size_t)1 << bits < ids->count * 2)
         bits++;
     const size_t slots = (size_t)1 << bits;
     ended->shift = 64 - bits;
@@ -80,18 +99,15 @@ static obb_status hash_ended(struct obb_contact_ended *ended, const obb_committe
     ended->bits = obb_budget_calloc(budget, slots / 8, sizeof *ended->bits);
     if (ended->ids == NULL || ended->bits == NULL)
         return OBB_NO_MEMORY;
-    for (size_t i = 0; i < committed->ended_count; i++) {
-        const uint64_t id = id_at(committed->ended, committed->ended_count, i);
-        if (id >= OBB_CONTACT_RUN_IDS)
-            continue;
-        ended->ids[slot_of(ended, id)] = id;
-        set_bit(ended->bits, bit_for(ended, id));
+    for (size_t i = 0; i < ids->count; i++) {
+        ended->ids[slot_of(ended, ids->list[i])] = ids->list[i];
+        set_bit(ended->bits, bit_for(ended, ids->list[i]));
     }
-    if (!removes(committed))
+    if (made == NULL)
         return OBB_OK;
     ended->made = obb_budget_calloc(budget, slots / 64, sizeof *ended->made);
-    for (size_t i = 0; i < committed->made_count && ended->made != NULL; i++) {
-        const size_t slot = slot_of(ended, id_at(committed->made, committed->made_count, i));
+    for (size_t i = 0; i < made->count && ended->made != NULL; i++) {
+        const size_t slot = slot_of(ended, made->list[i]);
         if (ended->ids[slot] != 0)
             set_bit(ended->made, slot);
     }
@@ -100,44 +116,45 @@ static obb_status hash_ended(struct obb_contact_ended *ended, const obb_committe
 
 /* Returns a bit for each id of the span, set for those of the list; or NULL if there is no
  * memory. */
-static uint64_t *mark_ids(const struct obb_contact_ended *ended,
-                          const struct obb_version *const *versions, size_t count,
+static uint64_t *mark_ids(const struct obb_contact_ended *ended, const struct ids *ids,
                           struct obb_budget *budget)
 {
     uint64_t *bits = obb_budget_calloc(budget, (size_t)(ended->span / 64) + 1, sizeof *bits);
-    for (size_t i = 0; i < count && bits != NULL; i++) {
-        const uint64_t place = id_at(versions, count, i) - ended->first;
+    for (size_t i = 0; i < ids->count && bits != NULL; i++) {
+        const uint32_t place = ids->list[i] - ended->first;
         if (place < ended->span)
             set_bit(bits, place);
     }
     return bits;
 }
 
-/* Fills bits for each id. */
-static obb_status mark_ended(struct obb_contact_ended *ended, const obb_committed *committed,
-                             struct obb_budget *budget)
+/* Fills bits for each id, or a hash set. made: NULL if the commit removed no box. */
+static obb_status fill_ended(struct obb_contact_ended *ended, const struct ids *ids,
+                             const struct ids *made, struct obb_budget *budget)
 {
-    ended->bits = mark_ids(ended, committed->ended, committed->ended_count, budget);
-    if (removes(committed))
-        ended->made = mark_ids(ended, committed->made, committed->made_count, budget);
-    return ended->bits == NULL || (removes(committed) && ended->made == NULL) ? OBB_NO_MEMORY
-                                                                              : OBB_OK;
+    *ended = (struct obb_contact_ended){.first = ids->least};
+    if (ids->count == 0 || (uint64_t)ids->most - ids->least >= ids->count * BITS_SHARE)
+        return hash_ended(ended, ids, made, budget);
+    ended->span = ids->most - ids->least + 1;
+    ended->bits = mark_ids(ended, ids, budget);
+    if (made != NULL)
+        ended->made = mark_ids(ended, made, budget);
+    return ended->bits == NULL || (made != NULL && ended->made == NULL) ? OBB_NO_MEMORY : OBB_OK;
 }
 
 obb_status obb_contact_ended_init(struct obb_contact_ended *ended, const obb_committed *committed,
                                   struct obb_budget *budget)
 {
-    uint64_t least = OBB_CONTACT_RUN_IDS - 1, most = 0;
-    for (size_t i = 0; i < committed->ended_count; i++) {
-        const uint64_t id = id_at(committed->ended, committed->ended_count, i);
-        least = id < least ? id : least;
-        most = id > most && id < OBB_CONTACT_RUN_IDS ? id : most;
-    }
-    *ended = (struct obb_contact_ended){.first = (uint32_t)least};
-    if (most < least || most - least >= committed->ended_count * BITS_SHARE)
-        return hash_ended(ended, committed, budget);
-    ended->span = (uint32_t)(most - least) + 1;
-    return mark_ended(ended, committed, budget);
+    struct ids ids, made = {.list = NULL};
+    *ended = (struct obb_contact_ended){.bits = NULL};
+    obb_status status = read_ids(committed->ended, committed->ended_count, budget, &ids);
+    if (status == OBB_OK && removes(committed))
+        status = read_ids(committed->made, committed->made_count, budget, &made);
+    if (status == OBB_OK)
+        status = fill_ended(ended, &ids, removes(committed) ? &made : NULL, budget);
+    obb_budget_free(ids.list);
+    obb_budget_free(made.list);
+    return status;
 }
 
 void obb_contact_ended_fini(struct obb_contact_ended *ended)

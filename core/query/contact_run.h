@@ -43,7 +43,7 @@ struct obb_contact_ended {
 };
 
 /* Creates the set. The caller releases it by obb_contact_ended_fini, also after OBB_NO_MEMORY.
- * O(boxes of the commit). */
+ * O(boxes of the commit), and four bytes for each of them until it returns. */
 obb_status obb_contact_ended_init(struct obb_contact_ended *ended, const obb_committed *committed,
                                   struct obb_budget *budget);
 void obb_contact_ended_fini(struct obb_contact_ended *ended);

@@ -546,7 +546,7 @@ static bool on_told(void *context, const obb_id_pair *before, const obb_id_pair 
     if (before == NULL)
         return true;
     change->before = before->boxes;
-    if (after != NULL)
+    if (after != NULL || changes->ended.made == NULL) /* NULL: no box was removed */
         return true;
     change->removed = obb_contact_ended_removed(&changes->ended, before->id[0]) ||
                       obb_contact_ended_removed(&changes->ended, before->id[1]);
