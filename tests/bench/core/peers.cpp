@@ -669,8 +669,8 @@ double embree_cached(embree_scene &whole, const boxes &all, const boxes &moved,
     return report_clock(1) - begun;
 }
 
-// A scene of which a tenth moves in each step. The least time of core is that of a step after a rebuild, which one in about four
-// is: the yardstick takes as many turns. Core is measured without the peers between its steps, as the yardstick is.
+// A tenth of a scene moves in each step. Core is fastest in a step after a rebuild, about one in four, so it takes four times as
+// many steps as it takes turns elsewhere, and the yardstick as many turns. No peer runs between its steps.
 enum { STEPS = 4 * ROUNDS * TURNS };
 
 struct moved_times {
