@@ -10,8 +10,9 @@
 #include <time.h>
 #include <uv.h>
 
-/* A thread without an item waits so long for one: longer than from tick to tick. */
-#define LINGER_NS 25000000
+/* A thread without an item waits so long for one: longer than from tick to tick of a game, of which
+ * the slowest has 20 a second. To come back from libuv at each tick costs 0.2 ms of processor. */
+#define LINGER_NS 100000000
 
 /* Workers are nicer than the loop by this much. So the loop goes first if all processors are busy.
  * Linux counts niceness by thread, and weighs ten steps as about ten times. */
