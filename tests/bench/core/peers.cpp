@@ -860,7 +860,7 @@ void single_queries(size_t n)
     for (size_t i = 0; i < COUNT; i++)
         ours_query_ray(world, i, &rays[i]);
     embree_scene tree_of_rays(all, RTC_BUILD_QUALITY_HIGH, false);
-    for (int round = 0; round < ROUNDS; round++) {
+    for (int round = 0; round < TURNS; round++) {
         uint64_t hash = 0;
         ours = best(ours, ours_rays(world, COUNT, &hash, &hits, first.data()));
         RTCIntersectContext context;
