@@ -1017,7 +1017,8 @@ void obb_edit_revert(struct obb_prepared *p)
     tail->commits--;
     tail->oldest_revision = p->before.oldest_revision;
     struct obb_state *newest = obb_history_newest(history);
-    newest->time = p->before.time;
+    if (p->future.restarts) /* else workers may read it */
+        newest->time = p->before.time;
     newest->until = p->before.until;
     if (scene->totals != NULL && p->future.appends)
         scene->totals->boxes += newest->boxes + newest->frames - p->state->boxes - p->state->frames;

@@ -445,6 +445,8 @@ static void compare_step(struct pair *pair, uint64_t revision)
         ck_assert_int_eq(a->teleported, b->teleported);
         ck_assert_int_eq(a->expired, b->expired);
     }
+    same_moment(done[0].moment, done[1].moment);
+    same_moment(done[0].moment, effects[0].moment);
     ck_assert_uint_eq(done[0].made_count, done[1].made_count);
     ck_assert_uint_eq(done[0].ended_count, done[1].ended_count);
     ck_assert_uint_eq(done[0].expired, done[1].expired);
