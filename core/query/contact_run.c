@@ -132,7 +132,7 @@ static uint64_t *mark_ids(const struct obb_contact_ended *ended, const struct id
 static obb_status fill_ended(struct obb_contact_ended *ended, const struct ids *ids,
                              const struct ids *made, struct obb_budget *budget)
 {
-    *ended = (struct obb_contact_ended){.first = ids->least};
+    ended->first = ids->least;
     if (ids->count == 0 || (uint64_t)ids->most - ids->least >= ids->count * BITS_SHARE)
         return hash_ended(ended, ids, made, budget);
     ended->span = ids->most - ids->least + 1;

@@ -1017,7 +1017,7 @@ void obb_edit_revert(struct obb_prepared *p)
     tail->commits--;
     tail->oldest_revision = p->before.oldest_revision;
     struct obb_state *newest = obb_history_newest(history);
-    if (p->future.restarts) /* else workers may read it */
+    if (p->future.restarts) /* else it is the same, and workers may read it */
         newest->time = p->before.time;
     newest->until = p->before.until;
     if (scene->totals != NULL && p->future.appends)

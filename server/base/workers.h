@@ -2,8 +2,8 @@
  * the loop.
  *
  * A thread comes from libuv when there is an item for it, and goes back there when there was none
- * for a tenth of a second. In between it takes items from the queue of these workers, and gives them
- * back by a bell of theirs: with libuv before 1.45 the loop spins while a thread that has just
+ * for a tenth of a second. In between it takes items from the queue of these workers, and gives
+ * them back by a bell of theirs: with libuv before 1.45 the loop spins while a thread that has just
  * woken it through libuv is kept off its processor.
  *
  * All functions but srv_workers_queued are called on the loop. */
