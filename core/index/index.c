@@ -42,6 +42,8 @@ const struct obb_version *const *obb_index_versions(const struct obb_index *inde
     return index->versions;
 }
 
+const uint64_t *obb_index_ids(const struct obb_index *index) { return index->ids; }
+
 /* ---- Walks by bounds ------------------------------------------------------------------------- */
 
 #define FOUND 128 /* candidates taken from a walk at a time */

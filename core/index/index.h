@@ -86,6 +86,9 @@ size_t obb_index_bytes(const struct obb_index *index);
 /* Returns the obb_index_count versions in the order of the index. */
 const struct obb_version *const *obb_index_versions(const struct obb_index *index);
 
+/* Returns their ids, in the same order. */
+const uint64_t *obb_index_ids(const struct obb_index *index);
+
 /* Called for each candidate of a walk. If it returns false, the walk ends and returns false too. */
 typedef bool obb_index_visit(void *context, const struct obb_version *version, obb_verdict verdict);
 

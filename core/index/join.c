@@ -99,10 +99,8 @@ struct obb_join {
     const atomic_bool *cancel;
     struct obb_budget *budget; /* all of it draws from it */
     enum phase phase;
-    const struct obb_index *moved;  /* index of the last side; NULL: all pairs */
-    struct obb_index *built;        /* the same, owned, unless it is that of the newest level */
-    const struct obb_version **set; /* the moved: a hash set, open addressing, NULL is free */
-    size_t set_mask;
+    const struct obb_index *moved; /* index of the last side; NULL: all pairs */
+    struct obb_index *built;       /* the same, owned, unless it is that of the newest level */
     size_t side_count, match_count;
     struct side *sides;
     struct match *matches;
@@ -135,38 +133,6 @@ static bool cancelled(const struct obb_join *join)
 }
 
 /* ---- Making one ------------------------------------------------------------------------------ */
-
-static size_t hash_of(const struct obb_version *version)
-{
-    return (size_t)(((uintptr_t)version >> 4) * 0x9e3779b97f4a7c15u >> 20);
-}
-
-static bool is_moved(const struct obb_join *join, const struct obb_version *version)
-{
-    for (size_t i = hash_of(version) & join->set_mask;; i = (i + 1) & join->set_mask)
-        if (join->set[i] == NULL || join->set[i] == version)
-            return join->set[i] != NULL;
-}
-
-static obb_status remember_moved(struct obb_join *join)
-{
-    const struct obb_version *const *moved = join->moved->versions;
-    const size_t count = join->moved->count;
-    size_t room = 16;
-    while (room < count * 2)
-        room *= 2;
-    join->set = obb_budget_calloc(join->budget, room, sizeof *join->set);
-    if (join->set == NULL)
-        return OBB_NO_MEMORY;
-    join->set_mask = room - 1;
-    for (size_t k = 0; k < count; k++) {
-        size_t i = hash_of(moved[k]) & join->set_mask;
-        while (join->set[i] != NULL)
-            i = (i + 1) & join->set_mask;
-        join->set[i] = moved[k];
-    }
-    return OBB_OK;
-}
 
 static int by_value(const void *a, const void *b)
 {
@@ -340,7 +306,7 @@ static obb_status make_ready(struct obb_join *join)
     if (join->sides == NULL || join->matches == NULL)
         return OBB_NO_MEMORY;
     choose_marks(join);
-    obb_status status = join->moved != NULL && !join->by_marks ? remember_moved(join) : OBB_OK;
+    obb_status status = OBB_OK;
     size_t entries = 0;
     for (size_t i = 0; i < levels && status == OBB_OK; i++) {
         const struct obb_index *index = obb_layers_level(join->layers, i);
@@ -382,9 +348,9 @@ static obb_status create(const struct obb_layers *layers, uint64_t revision,
     atomic_init(&join->found, 0);
     atomic_init(&join->unmarked, 0);
     obb_status status = OBB_OK;
-    if (moved != NULL && obb_layers_newest_is(layers, revision, moved, count)) {
-        join->moved = obb_layers_level(layers, obb_layers_levels(layers) - 1);
-    } else if (moved != NULL) {
+    if (moved != NULL)
+        join->moved = obb_layers_made(layers, revision, count);
+    if (moved != NULL && join->moved == NULL) {
         status = obb_index_build(moved, NULL, count, obb_layers_dimensions(layers), join->kernels,
                                  cancel, budget, &join->built);
         join->moved = join->built;
@@ -437,7 +403,6 @@ void obb_join_destroy(struct obb_join *join)
     for (size_t i = 0; join->lists != NULL && i < join->chunks; i++)
         free_list(&join->lists[i]);
     obb_index_unref(join->built);
-    obb_budget_free(join->set);
     obb_budget_free(join->sides);
     obb_budget_free(join->matches);
     obb_budget_free(join->lists);
@@ -558,7 +523,7 @@ static void look_alive(struct obb_join *join, size_t chunk)
 
 /* Goes on without marks if they do not tell which entries are alive. Returns whether the phase
  * again has work. */
-static bool doubt_marks(struct obb_join *join, obb_status *out_status)
+static bool doubt_marks(struct obb_join *join)
 {
     if (!join->by_marks || atomic_load_explicit(&join->unmarked, memory_order_relaxed) ==
                                obb_layers_alive(join->layers))
@@ -568,7 +533,6 @@ static bool doubt_marks(struct obb_join *join, obb_status *out_status)
         return join->ready_chunks > 0;
     for (size_t s = 0; s < join->side_count; s++)
         fill_alive(&join->sides[s]);
-    *out_status = remember_moved(join);
     return false;
 }
 
@@ -616,7 +580,7 @@ static bool of_moved(const struct obb_join *join, const struct match *match, uin
     const struct side *side = first ? match->b : match->a;
     const struct obb_version *other = side->index->versions[first ? b : a];
     return obb_layers_shows(join->layers, side->level, other, join->revision) &&
-           !is_moved(join, other);
+           atomic_load_explicit(&other->born, memory_order_relaxed) != join->revision;
 }
 
 /* Returns false, and notes it, if the join was cancelled. */
@@ -1218,7 +1182,7 @@ size_t obb_join_advance(struct obb_join *join, obb_status *out_status)
             break;
         case READY:
             join->phase = AGAIN;
-            chunks = doubt_marks(join, out_status) ? join->ready_chunks : 0;
+            chunks = doubt_marks(join) ? join->ready_chunks : 0;
             break;
         case AGAIN:
             join->phase = FIND;

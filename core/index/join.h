@@ -46,10 +46,11 @@ obb_status obb_join_create(const struct obb_layers *layers, uint64_t revision,
                            struct obb_budget *budget, struct obb_join **out);
 
 /* Creates a join of only those pairs of which at least one box is among `moved`: the pairs that a
- * commit can have changed. moved: versions alive at the revision, each once. If the newest level is
- * no index of them (obb_layers_newest_is), one is built, which draws from the budget, too. Cost:
- * that of the moved versions, and for each level an eighth of a byte an entry, allocated and set;
- * if more than one box in 64 moved, a nanosecond and up to four bytes an entry. */
+ * commit can have changed. moved: the versions that the commit of the revision made, each once; all
+ * of them are alive then. If the newest level is no index of them (obb_layers_made), one is built,
+ * which draws from the budget, too. Cost: that of the moved versions, and for each level an eighth
+ * of a byte an entry, allocated and set; if more than one box in 64 moved, a nanosecond and up to
+ * four bytes an entry. */
 obb_status obb_join_create_moved(const struct obb_layers *layers, uint64_t revision,
                                  const obb_join_wish *wish, const struct obb_version *const *moved,
                                  size_t moved_count, const atomic_bool *cancel,

@@ -285,8 +285,9 @@ obb_status obb_layers_next(const struct obb_layers *previous,
         const struct level *level = &next->levels[i];
         dead += ending.words != NULL ? 0 : level->ending;
         const struct obb_version *const *old = obb_index_versions(level->index);
+        const uint64_t *ids = obb_index_ids(level->index);
         for (size_t k = 0, n = obb_index_count(level->index); k < n; k++)
-            if (!id_bits_have(&ending, level->index->ids[k]) && current(level, old[k]))
+            if (!id_bits_have(&ending, ids[k]) && current(level, old[k]))
                 gathered[count++] = old[k];
     }
     obb_free(ending.words);
@@ -391,17 +392,16 @@ const struct obb_index *obb_layers_level(const struct obb_layers *layers, size_t
     return layers->levels[level].index;
 }
 
-/* The entries of the newest level that were born at its revision are all that were born then. */
-bool obb_layers_newest_is(const struct obb_layers *layers, uint64_t revision,
-                          const struct obb_version *const *versions, size_t count)
+/* All versions that were born at the revision of a level are in it. So if it has no more entries
+ * than that, it has no others. */
+const struct obb_index *obb_layers_made(const struct obb_layers *layers, uint64_t revision,
+                                        size_t count)
 {
     if (layers->level_count == 0)
-        return false;
+        return NULL;
     const struct level *newest = &layers->levels[layers->level_count - 1];
-    bool same = newest->newest == revision && obb_index_count(newest->index) == count;
-    for (size_t i = 0; i < count && same; i++)
-        same = born(versions[i]) == revision;
-    return same;
+    const bool same = newest->newest == revision && obb_index_count(newest->index) == count;
+    return same ? newest->index : NULL;
 }
 
 bool obb_layers_shows(const struct obb_layers *layers, size_t level,

@@ -86,11 +86,11 @@ size_t obb_layers_levels(const struct obb_layers *layers);
 /* Returns the index of a level. */
 const struct obb_index *obb_layers_level(const struct obb_layers *layers, size_t level);
 
-/* Returns whether the newest level has exactly these versions, each of which is alive at `revision`
- * and stands in the array once. So it is after most commits, for the versions that the commit made.
- * O(count), a cache miss each, or O(1) if the level has another number of entries. */
-bool obb_layers_newest_is(const struct obb_layers *layers, uint64_t revision,
-                          const struct obb_version *const *versions, size_t count);
+/* Returns the index of just those versions that the commit of `revision` made: the newest level, as
+ * after most commits. Returns NULL if that level has others, too. count: how many the commit made,
+ * all of them alive in the state of the layers. O(1). */
+const struct obb_index *obb_layers_made(const struct obb_layers *layers, uint64_t revision,
+                                        size_t count);
 
 /* Returns whether an entry of a level is alive at `revision`. */
 bool obb_layers_shows(const struct obb_layers *layers, size_t level,

@@ -60,17 +60,17 @@ struct ids {
     uint32_t least, most; /* most < least: none */
 };
 
-/* Reads the ids of versions, each of which is a cache miss unless it is fetched ahead. The caller
- * frees the list. */
-static obb_status read_ids(const struct obb_version *const *versions, size_t count,
-                           struct obb_budget *budget, struct ids *out)
+/* Lists the ids of versions. known: the same ids, in any order; NULL: they are read from the
+ * versions, each of which is a cache miss unless it is fetched ahead. The caller frees the list. */
+static obb_status read_ids(const struct obb_version *const *versions, const uint64_t *known,
+                           size_t count, struct obb_budget *budget, struct ids *out)
 {
     *out = (struct ids){.list = obb_budget_malloc(budget, count, sizeof *out->list),
                         .least = UINT32_MAX};
     for (size_t i = 0; i < count && out->list != NULL; i++) {
-        if (i + AHEAD < count)
+        if (known == NULL && i + AHEAD < count)
             __builtin_prefetch(&versions[i + AHEAD]->id);
-        const uint64_t id = versions[i]->id;
+        const uint64_t id = known != NULL ? known[i] : versions[i]->id;
         if (id >= OBB_CONTACT_RUN_IDS)
             continue;
         out->list[out->count++] = (uint32_t)id;
@@ -78,12 +78,6 @@ static obb_status read_ids(const struct obb_version *const *versions, size_t cou
         out->most = id > out->most ? (uint32_t)id : out->most;
     }
     return out->list != NULL ? OBB_OK : OBB_NO_MEMORY;
-}
-
-/* Returns whether a commit removed a box. */
-static bool removes(const obb_committed *committed)
-{
-    return committed->removed + committed->expired > 0;
 }
 
 /* Fills a hash set. made: NULL if the commit removed no box. */
@@ -143,15 +137,16 @@ static obb_status fill_ended(struct obb_contact_ended *ended, const struct ids *
 }
 
 obb_status obb_contact_ended_init(struct obb_contact_ended *ended, const obb_committed *committed,
-                                  struct obb_budget *budget)
+                                  const uint64_t *made_ids, struct obb_budget *budget)
 {
-    struct ids ids, made = {.list = NULL};
+    struct ids ids = {.list = NULL}, made;
     *ended = (struct obb_contact_ended){.bits = NULL};
-    obb_status status = read_ids(committed->ended, committed->ended_count, budget, &ids);
-    if (status == OBB_OK && removes(committed))
-        status = read_ids(committed->made, committed->made_count, budget, &made);
+    obb_status status = read_ids(committed->made, made_ids, committed->made_count, budget, &made);
+    if (status == OBB_OK && committed->gone > 0)
+        status = read_ids(committed->ended, NULL, committed->ended_count, budget, &ids);
     if (status == OBB_OK)
-        status = fill_ended(ended, &ids, removes(committed) ? &made : NULL, budget);
+        status = committed->gone > 0 ? fill_ended(ended, &ids, &made, budget)
+                                     : fill_ended(ended, &made, NULL, budget);
     obb_budget_free(ids.list);
     obb_budget_free(made.list);
     return status;

@@ -37,15 +37,20 @@ struct obb_contact_ended {
     uint64_t *bits;       /* of ids; or eight for each slot */
     uint32_t first, span; /* id of the first bit; ids that have a bit, or 0: the hash set */
     uint64_t *made; /* bits: the commit made another version of the box; by id, or by slot. NULL:
-                     * it removed no box, so it made one of each */
+                     * it removed no box */
     uint64_t *ids;  /* of the hash set: open addressing; 0: free */
     unsigned shift; /* from hash to slot */
 };
 
-/* Creates the set. The caller releases it by obb_contact_ended_fini, also after OBB_NO_MEMORY.
- * O(boxes of the commit), and four bytes for each of them until it returns. */
+/* Creates the set. It may also have boxes that the commit made anew: a run has no pair of them yet.
+ *
+ * made_ids  the ids of the versions that the commit made, in any order; NULL: they are read from
+ *           the versions, a cache miss each.
+ *
+ * The caller releases the set by obb_contact_ended_fini, also after OBB_NO_MEMORY. O(boxes of the
+ * commit), and four bytes for each of them until it returns. */
 obb_status obb_contact_ended_init(struct obb_contact_ended *ended, const obb_committed *committed,
-                                  struct obb_budget *budget);
+                                  const uint64_t *made_ids, struct obb_budget *budget);
 void obb_contact_ended_fini(struct obb_contact_ended *ended);
 
 /* Returns whether the commit removed the box. */

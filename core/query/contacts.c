@@ -565,8 +565,12 @@ static obb_status advance_run(struct obb_contacts *contacts, struct changes *cha
                                           .cancel = cancel,
                                           .tell = on_told,
                                           .context = changes};
+    const struct obb_view *after = present->after;
+    const struct obb_index *made =
+        obb_layers_made(after->layers, after->revision, changes->committed->made_count);
     obb_status status =
-        obb_contact_ended_init(&changes->ended, changes->committed, changes->arena->budget);
+        obb_contact_ended_init(&changes->ended, changes->committed,
+                               made != NULL ? obb_index_ids(made) : NULL, changes->arena->budget);
     if (status == OBB_OK)
         status = obb_contact_run_advance(&contacts->run, &step, contacts->budget);
     obb_contact_ended_fini(&changes->ended);

@@ -55,9 +55,9 @@ struct obb_prepared {
     obb_edit of_effects;     /* with time and settings of effects that are applied, and no entry */
     const obb_effects *told; /* the effects that are applied, or NULL */
     const struct obb_version **made, **ended, **frames;
-    size_t made_count, ended_count, frame_count;
-    size_t ended_bytes; /* of the state's list of ended versions */
-    size_t excess;      /* bytes of the edit if the scene has no room for them; else 0 */
+    size_t made_count, ended_count, gone, frame_count; /* gone: ended, and none made */
+    size_t ended_bytes;                                /* of the state's list of ended versions */
+    size_t excess; /* bytes of the edit if the scene has no room for them; else 0 */
 };
 
 /* ---- Preparing ------------------------------------------------------------------------------- */
@@ -192,6 +192,7 @@ static obb_status list_changes(struct obb_prepared *p)
             p->made[p->made_count++] = new;
         if (old != NULL)
             p->ended[p->ended_count++] = old;
+        p->gone += new == NULL;
     }
     return OBB_OK;
 }
@@ -856,9 +857,10 @@ void obb_prepared_describe(const struct obb_prepared *p, obb_committed *out)
         .made = p->made,
         .ended = p->ended,
         .made_count = p->made_count,
+        .ended_count = p->ended_count,
+        .gone = p->gone,
         .frames = p->frames,
         .frame_count = p->frame_count,
-        .ended_count = p->ended_count,
     };
     if (p->told == NULL)
         return;
@@ -1096,6 +1098,7 @@ obb_status obb_committed_read(const struct obb_view *before, const struct obb_vi
                            .ended = ended,
                            .made_count = made_count,
                            .ended_count = ended_count,
+                           .gone = removed,
                            .frames = frames,
                            .frame_count = frame_count};
     return OBB_OK;

@@ -40,6 +40,8 @@ typedef struct obb_committed {
      * state before is open, the made ones while a view of the state after is. */
     const struct obb_version *const *made, *const *ended;
     size_t made_count, ended_count;
+    size_t gone; /* boxes of `ended` that have no version in `made`; `removed` may be what another
+                  * daemon says */
 
     /* The frames that this commit made or moved, as it leaves them, and those that it removed, as
      * they were; in the arena, and to be used as the lists above. */

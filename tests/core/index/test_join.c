@@ -7,33 +7,51 @@
 
 #include <stdio.h>
 
+/* Asserts that an index has just these versions, and their ids in its order. */
+static void check_made(const struct obb_index *index, const struct obb_version *const *versions,
+                       size_t count)
+{
+    ck_assert_uint_eq(obb_index_count(index), count);
+    for (size_t i = 0; i < count; i++) {
+        size_t found = 0;
+        for (size_t k = 0; k < count; k++)
+            found += obb_index_versions(index)[k] == versions[i];
+        ck_assert_uint_eq(found, 1);
+        ck_assert_uint_eq(obb_index_ids(index)[i], obb_index_versions(index)[i]->id);
+    }
+}
+
 START_TEST(a_join_of_what_moved_has_just_its_pairs)
 {
     test_rng rng = {.s = 20261127};
     struct model_layers_counts counts = {0};
     const size_t commits = test_effort(40), edits = 80; /* in each, at most */
-    size_t newest = 0;                                  /* commits whose boxes are a level */
-    struct model_layers *model =
-        model_layers_create(3, (size_t)2 * MODEL_LAYERS_BOXES + commits * edits);
+    size_t newest = 0, most = 0;                        /* commits whose boxes are a level */
+    struct model_layers *model = model_layers_create(
+        3, (size_t)2 * MODEL_LAYERS_BOXES + commits * (edits + MODEL_LAYERS_BOXES / 13 + 1));
     for (size_t c = 0; c < commits; c++) {
-        model_layers_commit(
-            model, c == 0 ? (size_t)2 * MODEL_LAYERS_BOXES : test_below(&rng, edits), &rng);
+        if (c % 13 == 5) /* nearly all */
+            model_layers_move(model, (size_t)4 * MODEL_LAYERS_BOXES, &rng);
+        else
+            model_layers_commit(
+                model, c == 0 ? (size_t)2 * MODEL_LAYERS_BOXES : test_below(&rng, edits), &rng);
         struct model_layers_state *state = model_layers_state(&model->world, model->revision);
         const struct obb_version *moved[MODEL_LAYERS_BOXES];
         bool is_moved[MODEL_LAYERS_BOXES] = {false};
         size_t moved_count = 0;
         for (size_t i = state->count; i-- > 0;)
-            if (atomic_load(&state->boxes[i]->born) == model->revision || c % 13 == 5) {
+            if (atomic_load(&state->boxes[i]->born) == model->revision) {
                 is_moved[i] = true;
                 moved[moved_count++] = state->boxes[i];
             }
-        if (obb_layers_newest_is(model->layers, model->revision, moved, moved_count)) {
+        const struct obb_index *made = obb_layers_made(model->layers, model->revision, moved_count);
+        if (made != NULL) {
             newest++;
-            ck_assert(
-                !obb_layers_newest_is(model->layers, model->revision, moved, moved_count - 1));
-            ck_assert(
-                !obb_layers_newest_is(model->layers, model->revision - 1, moved, moved_count));
+            check_made(made, moved, moved_count);
+            ck_assert_ptr_null(obb_layers_made(model->layers, model->revision, moved_count - 1));
+            ck_assert_ptr_null(obb_layers_made(model->layers, model->revision - 1, moved_count));
         }
+        most = moved_count > most ? moved_count : most;
         struct model_layers_join join = {.list = (obb_join_list)(c % 4),
                                          .limit = c % 3 == 0 ? 7 : SIZE_MAX,
                                          .plain_pass = c % 5 != 0,
@@ -50,6 +68,7 @@ START_TEST(a_join_of_what_moved_has_just_its_pairs)
     ck_assert_uint_gt(counts.pairs, 1000);
     ck_assert_uint_gt(counts.listed, 500);
     ck_assert(commits / 10 < newest && newest < commits * 9 / 10);
+    ck_assert_uint_gt(most, MODEL_LAYERS_BOXES / 2);
     model_layers_free(model);
 }
 END_TEST

@@ -458,9 +458,14 @@ START_TEST(the_history_says_what_each_commit_did)
                     ck_assert(obb_view_put(read.made[k]) == s->put[at - s->made]);
                     put += obb_view_put(read.made[k]);
                 }
-                for (size_t k = 0; k < read.ended_count; k++)
-                    ck_assert_ptr_eq(read.ended[k],
-                                     obb_view_find_id(before, obb_view_id(read.ended[k])));
+                size_t gone = 0;
+                for (size_t k = 0; k < read.ended_count; k++) {
+                    const uint64_t id = obb_view_id(read.ended[k]);
+                    ck_assert_ptr_eq(read.ended[k], obb_view_find_id(before, id));
+                    gone += bsearch(&id, s->made, read.made_count, sizeof id, by_value) == NULL;
+                }
+                ck_assert_uint_eq(read.gone, gone);
+                ck_assert_uint_eq(s->done.gone, gone);
                 made += read.made_count;
                 removed += read.removed;
             }
