@@ -28,7 +28,7 @@ export function launch(more = []) {
 /** What the browser says on the console as it copies the view into the rest of the page. It would say the same of a page that reads pixels back. */
 const COPIES = /GPU stall due to ReadPixels/;
 
-/** What it says as the page reads or changes a box that was removed a moment before. The page cannot know of that, and copes with it. */
+/** What it says as the page reads a box that was removed a moment before. The page cannot know of that, and copes with it. */
 const REMOVED = /status of 404 .*\/boxes\/[^/?]+$/;
 
 /** Runs in the page before its own scripts: makes it a fault if the page reads pixels back. */
@@ -56,6 +56,11 @@ export async function openPage(browser, url, { expected = [], ...options } = {})
         const text = `${message.text()} ${message.location().url}`;
         const known = message.type() === "info" || message.type() === "debug" || [COPIES, REMOVED, ...expected].some((pattern) => pattern.test(text));
         if (!known) faults.push(`${message.type()}: ${text}`);
+    });
+    context.on("response", (response) => {
+        const method = response.request().method();
+        const text = `status of ${response.status()} ${response.url()}`; // the console does not say the method
+        if (method !== "GET" && REMOVED.test(text) && !expected.some((pattern) => pattern.test(text))) faults.push(`${method}: ${text}`);
     });
     context.on("request", (request) => {
         requests++;

@@ -112,6 +112,16 @@ test("a box that was put, and removed before the page could read it, is gone, an
     await close();
 });
 
+test("a page that changes a box that is not there fails these tests, and one that reads it does not", async () => {
+    const scene = await makeScene({ a: CUBE(0) });
+    const { page, faults, close } = await showBlind(scene);
+    for (const method of ["GET", "DELETE"]) await page.evaluate(([address, method]) => fetch(address, { method }), [`/v1/scenes/${scene}/boxes/none`, method]);
+    await until("a fault", async () => faults.length > 0);
+    assert.equal(faults.length, 1);
+    assert.match(faults.pop(), /^DELETE: status of 404 /);
+    await close();
+});
+
 test("a state of the past that is answered late does not take the place of one that was asked for after it", async () => {
     const scene = await makeScene({ a: CUBE(0) }, { history: { span: 10_000, commits: 100 } });
     for (let i = 1; i <= 3; i++) await daemon.commit(scene, { pose: { a: { center: [i, 0, 0] } } }); // 4
