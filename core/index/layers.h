@@ -88,7 +88,7 @@ const struct obb_index *obb_layers_level(const struct obb_layers *layers, size_t
 
 /* Returns the index of just those versions that the commit of `revision` made: the newest level, as
  * after most commits. Returns NULL if that level has others, too. count: how many the commit made,
- * all of them alive in the state of the layers. O(1). */
+ * all of them alive in the state of the layers. The index lives as long as the layers. O(1). */
 const struct obb_index *obb_layers_made(const struct obb_layers *layers, uint64_t revision,
                                         size_t count);
 

@@ -141,14 +141,16 @@ static obb_status fill_ended(struct obb_contact_ended *ended, const struct ids *
 obb_status obb_contact_ended_init(struct obb_contact_ended *ended, const obb_committed *committed,
                                   const uint64_t *made_ids, struct obb_budget *budget)
 {
-    struct ids ids = {.list = NULL}, made;
+    struct ids ids, made = {.list = NULL};
+    /* Without a box that is gone or new, the commit made one version of each box that it ended. */
+    const bool same = committed->gone == 0 && committed->made_count == committed->ended_count;
     *ended = (struct obb_contact_ended){.bits = NULL};
-    obb_status status = read_ids(committed->made, made_ids, committed->made_count, budget, &made);
+    obb_status status =
+        read_ids(committed->ended, same ? made_ids : NULL, committed->ended_count, budget, &ids);
     if (status == OBB_OK && committed->gone > 0)
-        status = read_ids(committed->ended, NULL, committed->ended_count, budget, &ids);
+        status = read_ids(committed->made, made_ids, committed->made_count, budget, &made);
     if (status == OBB_OK)
-        status = committed->gone > 0 ? fill_ended(ended, &ids, &made, budget)
-                                     : fill_ended(ended, &made, NULL, budget);
+        status = fill_ended(ended, &ids, committed->gone > 0 ? &made : NULL, budget);
     obb_budget_free(ids.list);
     obb_budget_free(made.list);
     return status;

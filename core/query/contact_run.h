@@ -42,7 +42,7 @@ struct obb_contact_ended {
     unsigned shift; /* from hash to slot */
 };
 
-/* Creates the set. It may also have boxes that the commit made anew: a run has no pair of them yet.
+/* Creates the set.
  *
  * made_ids  the ids of the versions that the commit made, in any order; NULL: they are read from
  *           the versions, a cache miss each.
