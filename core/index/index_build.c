@@ -315,18 +315,44 @@ out:
 
 /* ---- Summarising ----------------------------------------------------------------------------- */
 
+/* Returns the extents of no box. */
+static struct obb_extents no_extents(void)
+{
+    struct obb_extents out;
+    for (int k = 0; k < 3; k++)
+        for (int i = 0; i < OBB_LANES; i++) {
+            out.low[k][i] = INFINITY;
+            out.high[k][i] = -INFINITY;
+        }
+    return out;
+}
+
+/* Returns bounds of all boxes that were summarised. */
+static obb_bounds bounds_of_extents(const struct obb_extents *extents)
+{
+    const double(*low)[OBB_LANES] = extents->low, (*high)[OBB_LANES] = extents->high;
+    obb_bounds out = {{low[0][0], low[1][0], low[2][0]}, {high[0][0], high[1][0], high[2][0]}};
+    for (int i = 1; i < OBB_LANES; i++) {
+        out.min = obb_min(out.min, (obb_vec3){low[0][i], low[1][i], low[2][i]});
+        out.max = obb_max(out.max, (obb_vec3){high[0][i], high[1][i], high[2][i]});
+    }
+    return out;
+}
+
 /* Summarises up to OBB_SUMMARIES boxes from `first` on. */
 static void summarise_boxes(const struct obb_build *b, size_t first, size_t n,
-                            struct obb_summaries *out)
+                            struct obb_summaries *out, struct obb_extents *extents)
 {
     if (b->to != NULL) {
         for (size_t i = 0; i < n; i++) {
             const struct sampled s = where(b, first + i);
-            const obb_bounds one = bounds_of(&s);
-            out->extent = i == 0 ? one : united(&out->extent, &one);
             out->size[i] = (float)s.size;
-            for (int k = 0; k < 3; k++)
-                out->code[k][i] = obb_grid_code(&b->sample_grid, k, obb_component(s.center, k));
+            for (int k = 0; k < 3; k++) {
+                const double center = obb_component(s.center, k);
+                out->code[k][i] = obb_grid_code(&b->sample_grid, k, center);
+                extents->low[k][0] = fmin(extents->low[k][0], center - s.size);
+                extents->high[k][0] = fmax(extents->high[k][0], center + s.size);
+            }
         }
         return;
     }
@@ -335,7 +361,7 @@ static void summarise_boxes(const struct obb_build *b, size_t first, size_t n,
         boxes[i] = &b->versions[first + i]->box;
         __builtin_prefetch(b->versions[obb_least(first + i + AHEAD, b->count - 1)]);
     }
-    b->index->kernels->summarise(boxes, n, &b->sample_grid, out);
+    b->index->kernels->summarise(boxes, n, &b->sample_grid, out, extents);
     if (b->sample_grid.nonuniform != NULL)
         for (size_t i = 0; i < n; i++)
             for (int k = 0; k < 3; k++)
@@ -360,14 +386,15 @@ static obb_status summarise(struct obb_build *b, size_t chunk)
                  end = obb_least(begin + b->summary_boxes, b->count);
     fill_versions(b->index, begin, end);
     struct obb_summaries boxes;
+    struct obb_extents extents = no_extents();
     for (size_t first = begin; first < end; first += OBB_SUMMARIES) {
         if (cancelled(b))
             return OBB_CANCELLED;
         const size_t n = obb_least(end - first, OBB_SUMMARIES);
-        summarise_boxes(b, first, n, &boxes);
-        summary->extent = first == begin ? boxes.extent : united(&summary->extent, &boxes.extent);
+        summarise_boxes(b, first, n, &boxes, &extents);
         obb_tiles_keys(b->tiles, &boxes, n, b->keys + first, summary->counts);
     }
+    summary->extent = bounds_of_extents(&extents);
     return OBB_OK;
 }
 

@@ -184,8 +184,8 @@ static void count_sort(const uint16_t *along, const uint32_t *list, size_t count
 
 void obb_tiles_order_column(const uint16_t *along, size_t count, uint32_t *out, uint32_t *spare)
 {
-    unsigned bits = 4;
-    while (1u << bits < MOST_BINS && (size_t)1 << bits < count)
+    unsigned bits = 4; /* two boxes in a bin, about: a bin takes as long as a box */
+    while (1u << bits < MOST_BINS && (size_t)2 << bits < count)
         bits++;
     if (count <= (size_t)OBB_NODE << bits) {
         count_sort(along, NULL, count, 16 - bits, bits, out);

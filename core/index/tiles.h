@@ -66,9 +66,10 @@ obb_status obb_tiles_create(const struct obb_grid_cell *sample, size_t sample_co
 void obb_tiles_keys(const struct obb_tiles *tiles, const struct obb_summaries *boxes, size_t count,
                     uint32_t *out_keys, uint32_t *counts);
 
-/* Orders the boxes of one column by their positions along it; boxes in the same bin keep their
- * order. along[i] is the position of box i. *out becomes the list of boxes; `spare` has room for as
- * many. O(count). */
+/* Orders the boxes of one column by their positions along it. There are at least half as many bins
+ * as boxes, but at most 2048, or a bin for each position if those would hold more than 16 boxes
+ * each; boxes in the same bin keep their order. along[i] is the position of box i. *out becomes the
+ * list of boxes; `spare` has room for as many. O(count). */
 void obb_tiles_order_column(const uint16_t *along, size_t count, uint32_t *out, uint32_t *spare);
 
 #endif

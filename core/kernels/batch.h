@@ -181,12 +181,20 @@ struct obb_grid_target {
     float unit[3];         /* the width of a code in scene units */
 };
 
-/* Summaries of up to OBB_SUMMARIES boxes: all that ordering them needs. */
-#define OBB_SUMMARIES 64
+/* Summaries of up to OBB_SUMMARIES boxes: all that ordering them needs. They are few, so that the
+ * boxes that come next are fetched a few at a time, while these are summarised and get their
+ * keys. */
+#define OBB_SUMMARIES 16
 struct obb_summaries {
     _Alignas(64) uint32_t code[3][OBB_SUMMARIES]; /* of the centre */
     float size[OBB_SUMMARIES]; /* no part of the box is farther from its centre along any axis */
-    struct obb_bounds extent;  /* holds all boxes */
+};
+
+/* What the boxes summarised so far fill, as the lanes of a vector keep it: low[k][i] and high[k][i]
+ * bound the boxes of lane i along axis k. A vector of doubles has up to OBB_LANES lanes. */
+#define OBB_LANES 8
+struct obb_extents {
+    _Alignas(64) double low[3][OBB_LANES], high[3][OBB_LANES];
 };
 
 /* One side of a join. */
@@ -233,10 +241,10 @@ struct obb_kernels {
     size_t (*walk)(const struct obb_tree *tree, struct obb_walk *walk, int floor, uint32_t *out,
                    size_t room);
 
-    /* Summarises up to OBB_SUMMARIES boxes on a uniform grid. Codes outside the grid are 0 or
-     * OBB_CODE_MOST. count > 0. */
+    /* Summarises up to OBB_SUMMARIES boxes on a uniform grid, and widens the extents by them. Codes
+     * outside the grid are 0 or OBB_CODE_MOST. count > 0. */
     void (*summarise)(const struct obb_box *const *boxes, size_t count, const struct obb_grid *grid,
-                      struct obb_summaries *out);
+                      struct obb_summaries *out, struct obb_extents *extents);
 
     /* Packs up to 16 boxes of space (3-D) and quantises their bounds on a uniform grid. Sets the
      * remaining children to OBB_CODE_NONE. count > 0. Between its steps it prefetches the 16 boxes

@@ -163,9 +163,10 @@ START_TEST(a_column_is_sorted_and_equals_keep_their_order)
             obb_tiles_order_column(along, count, out, spare);
             unsigned char *seen = calloc(count + 1, 1);
             ck_assert_ptr_nonnull(seen);
-            /* up to sixteen boxes a bin may stay as they came where few bits are looked at */
+            /* as many bins as half the boxes, at least 16; where 2048 bins would have more than
+             * sixteen boxes each, all bits are looked at */
             unsigned bits = 4;
-            while (1u << bits < 2048 && (size_t)1 << bits < count)
+            while (1u << bits < 2048 && (size_t)2 << bits < count)
                 bits++;
             const unsigned shift = count <= (size_t)16 << bits ? 16 - bits : 0;
             for (size_t i = 0; i < count; i++, looked_at++) {
