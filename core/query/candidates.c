@@ -13,6 +13,13 @@ struct standing {
     obb_index_reach *reach;
 };
 
+/* Returns whether any box stands between the two commits of a view, of which `moving` has those that
+ * move. O(1). */
+static bool some_stand(const struct obb_view *view, const struct obb_index *moving)
+{
+    return obb_index_count(moving) < obb_layers_alive(view->layers);
+}
+
 static bool visit_standing(void *context, const struct obb_version *version, obb_verdict verdict)
 {
     const struct standing *s = context;
@@ -55,7 +62,8 @@ bool obb_candidates_query(const struct obb_view *view, const obb_bounds *bounds,
     if (moving == NULL)
         return obb_layers_query(view->layers, view->revision, bounds, context, visit);
     struct standing s = {.view = view, .context = context, .visit = visit};
-    return obb_layers_query(view->layers, view->revision, bounds, &s, visit_standing) &&
+    return (!some_stand(view, moving) ||
+            obb_layers_query(view->layers, view->revision, bounds, &s, visit_standing)) &&
            obb_index_query(moving, bounds, context, visit);
 }
 
@@ -72,7 +80,8 @@ bool obb_candidates_overlap(const struct obb_view *view, const obb_solid *box, d
     if (moving == NULL)
         return obb_layers_overlap(view->layers, view->revision, box, margin, context, visit);
     struct standing s = {.view = view, .context = context, .visit = visit};
-    return obb_layers_overlap(view->layers, view->revision, box, margin, &s, visit_standing) &&
+    return (!some_stand(view, moving) ||
+            obb_layers_overlap(view->layers, view->revision, box, margin, &s, visit_standing)) &&
            obb_index_overlap(moving, box, margin, context, visit);
 }
 
@@ -83,6 +92,10 @@ void obb_candidates_rays(const struct obb_view *view, struct obb_cast *casts, si
     const struct obb_index *moving = overlay == NULL ? obb_motion_index(view) : NULL;
     if (overlay == NULL && moving == NULL) {
         obb_layers_rays(view->layers, view->revision, casts, count, grow, closest, visit);
+        return;
+    }
+    if (overlay == NULL && !some_stand(view, moving)) {
+        obb_index_rays(moving, casts, count, grow, false, visit);
         return;
     }
     struct standing standing[OBB_CASTS];
@@ -119,7 +132,9 @@ double obb_candidates_nearest(const struct obb_view *view, const obb_bounds *bou
         return obb_layers_nearest(view->layers, view->revision, bounds, max_distance, context,
                                   visit);
     struct standing s = {.view = view, .context = context, .reach = visit};
-    const double rest =
-        obb_layers_nearest(view->layers, view->revision, bounds, max_distance, &s, reach_standing);
+    const double rest = some_stand(view, moving)
+                            ? obb_layers_nearest(view->layers, view->revision, bounds, max_distance,
+                                                 &s, reach_standing)
+                            : max_distance;
     return rest < 0.0 ? rest : obb_index_nearest(moving, bounds, rest, context, visit);
 }
