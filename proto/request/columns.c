@@ -76,10 +76,14 @@ static bool add_element(struct elements *elements, struct wire_cursor *c)
 static bool add_names(struct elements *elements, struct wire_cursor *c)
 {
     enum { AT_ONCE = 64 };
-    obb_str names[AT_ONCE];
     for (;;) {
+        size_t room;
+        obb_str *names = wire_list_room(&elements->values, &room);
+        if (names == NULL)
+            return false;
+        room = room < AT_ONCE ? room : AT_ONCE;
         const struct wire_mark begin = wire_mark(c);
-        const size_t count = wire_goes_on(c) ? wire_read_raw_texts(c, names, AT_ONCE) : 0;
+        const size_t count = wire_goes_on(c) ? wire_read_raw_texts(c, names, room) : 0;
         bool sound = true;
         for (size_t i = 0; i < count && sound; i++)
             sound = obb_name_valid(names[i]); /* such a name is UTF-8 */
@@ -87,8 +91,7 @@ static bool add_names(struct elements *elements, struct wire_cursor *c)
             wire_rewind(c, &begin);
         if (count == 0 || !sound)
             return !c->failed;
-        if (!wire_list_append(&elements->values, names, count))
-            return false;
+        wire_list_keep(&elements->values, count);
     }
 }
 

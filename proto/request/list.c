@@ -1,6 +1,6 @@
 #include "proto/request/list.h"
 
-#include <string.h>
+#include <assert.h>
 
 static bool grow(struct wire_list *list)
 {
@@ -32,17 +32,11 @@ void *wire_list_add(struct wire_list *list)
     return list->items + list->count++ * list->size;
 }
 
-bool wire_list_append(struct wire_list *list, const void *items, size_t count)
+void *wire_list_room(struct wire_list *list, size_t *out_room)
 {
-    for (size_t taken = 0; taken < count;) {
-        if (list->count == list->room && !grow(list))
-            return false;
-        const size_t room = list->room - list->count, left = count - taken;
-        const size_t some = room < left ? room : left;
-        memcpy(list->items + list->count * list->size, (const char *)items + taken * list->size,
-               some * list->size);
-        list->count += some;
-        taken += some;
-    }
-    return true;
+    assert(list->most == SIZE_MAX);
+    if (list->count == list->room && !grow(list))
+        return NULL;
+    *out_room = list->room - list->count;
+    return list->items + list->count * list->size;
 }

@@ -46,8 +46,12 @@ static inline bool wire_list_begin_limited(struct wire_list *list, struct wire_c
  *          its items take in the body. */
 void *wire_list_add(struct wire_list *list);
 
-/* Adds copies of `count` items. Returns false where wire_list_add would return NULL for one of
- * them; some may have been added. */
-bool wire_list_append(struct wire_list *list, const void *items, size_t count);
+/* Returns room for further items of a list without a limit, not zeroed, and sets *out_room to their
+ * number, at least 1. wire_list_keep adds the first ones to the list. Returns NULL where
+ * wire_list_add does. */
+void *wire_list_room(struct wire_list *list, size_t *out_room);
+
+/* Adds `count` items that were written into the room of wire_list_room. */
+static inline void wire_list_keep(struct wire_list *list, size_t count) { list->count += count; }
 
 #endif
