@@ -545,7 +545,9 @@ obb_status obb_overlay_of_effects(const struct obb_view *below, const obb_effect
 
 /* ---- The view -------------------------------------------------------------------------------- */
 
-/* Gives the boxes of `over` the strings of the entities that the scene below has, too. */
+/* Gives the boxes of `over` the strings of the entities that the scene below has, too, and notes
+ * which string they have for each text. The string of the scene below may be that of a commit which
+ * is only tried: then the scene loses it while the view is open, and the boxes keep it. */
 static obb_status lend_entities(struct obb_overlay *overlay, const struct obb_view *below,
                                 const struct obb_view *over, struct obb_arena *arena)
 {
@@ -558,7 +560,10 @@ static obb_status lend_entities(struct obb_overlay *overlay, const struct obb_vi
             continue;
         const struct obb_interned *shared =
             obb_view_entity(below, obb_interned_text(extras->entity));
-        if (shared == NULL || shared == extras->entity)
+        if (shared == extras->entity) /* an earlier view of the overlay has given it */
+            continue;
+        extras->entity->lent = shared != NULL ? shared : extras->entity;
+        if (shared == NULL)
             continue;
         struct lent *lent = obb_arena_alloc(arena, 1, sizeof *lent);
         if (lent == NULL)

@@ -481,9 +481,11 @@ const struct obb_version *obb_view_next(const struct obb_view *view, uint64_t af
 
 const struct obb_interned *obb_view_entity(const struct obb_view *view, obb_str entity)
 {
-    if (view->overlay != NULL) {
-        const struct obb_interned *below = obb_view_entity(view->overlay->below, entity);
-        return below != NULL ? below : obb_view_entity(view->overlay->over, entity);
+    for (; view->overlay != NULL; view = view->overlay->below) {
+        const struct obb_interned *own =
+            obb_interned_table_find(&view->overlay->over->scene->interned, entity);
+        if (own != NULL && own->lent != NULL)
+            return own->lent;
     }
     return obb_interned_table_find(&view->scene->interned, entity);
 }

@@ -37,7 +37,12 @@
  * Equal texts of one scene are one string, so two entities are equal if their pointers are. */
 struct obb_interned {
     struct obb_link link;
-    struct obb_interned *retired; /* the writer's: the next string that awaits its release */
+    union {
+        struct obb_interned *retired; /* the writer's: the next string that awaits its release */
+        /* Of the small scene of an overlay (core/scene/overlay.c), while views of it are open: the
+         * string that its boxes have for this text. NULL: no box of those views has the text. */
+        const struct obb_interned *lent;
+    };
     uint32_t references;          /* the writer's: extras of versions that have it */
     uint32_t length;
     char bytes[];

@@ -224,6 +224,12 @@ wire_problem wire_problem_of_if_box(obb_str name, uint64_t changed, uint64_t ask
     else if (asked == 0)
         problem.detail = wire_detail(
             arena, "found the box %s; the condition asks that there is none", shown.text);
+    else if (changed <= asked)
+        problem.detail = wire_detail(arena,
+                                     "found revision %" PRIu64
+                                     ", which the scene has not reached; the box %s was last "
+                                     "changed by revision %" PRIu64,
+                                     asked, shown.text, changed);
     else
         problem.detail = wire_detail(arena,
                                      "found the box %s changed by revision %" PRIu64

@@ -74,7 +74,8 @@ wire_problem wire_problem_of_revision(const uint64_t *found, obb_str asked,
                                       struct obb_arena *arena);
 
 /* Returns the problem of a box that was changed by the commit `changed` (0: there is no box), where
- * a condition asks for `asked` (0: no box) or an earlier one (OBB_REVISION). */
+ * a condition asks for `asked` (0: no box) or an earlier one, which may not be in the future
+ * (OBB_REVISION). */
 wire_problem wire_problem_of_if_box(obb_str name, uint64_t changed, uint64_t asked,
                                     struct obb_arena *arena);
 

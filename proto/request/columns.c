@@ -173,9 +173,18 @@ static bool read_one(struct wire_columns *columns, int field)
     struct wire_cursor *c = columns->object.c;
     struct wire_column_data *data = &columns->data[field];
     const wire_column_kind kind = columns->rules[field].kind;
+    static const char *const wanted[] = {
+        [WIRE_COLUMN_NUMBERS] = "a number for all rows, or an array of them, is needed here",
+        [WIRE_COLUMN_NUMBERS_OR_NULL] =
+            "a number or null for all rows, or an array of them, is needed here",
+        [WIRE_COLUMN_NAMES_OR_NULL] =
+            "a string or null for all rows, or an array of them, is needed here"};
     struct elements elements = begin_elements(c, kind);
-    if (!add_element(&elements, c))
+    if (!add_element(&elements, c)) {
+        if (c->fault.cause == WIRE_WRONG_TYPE)
+            c->fault.detail = wanted[kind];
         return false;
+    }
     keep_elements(data, &elements, 1);
     data->length = 1;
     data->one = true;
@@ -202,6 +211,16 @@ bool wire_columns_not_here(const struct wire_columns *columns, int field)
 }
 
 /* ---- Rows ------------------------------------------------------------------------------------ */
+
+struct wire_columns wire_columns_for_all(const struct wire_columns *columns)
+{
+    struct wire_columns out = *columns;
+    out.rows = 1;
+    for (int field = 0; field < columns->count; field++)
+        if (!columns->data[field].one)
+            out.object.seen &= ~(1u << field);
+    return out;
+}
 
 static bool fail_length(const struct wire_columns *columns, int field, size_t rows)
 {
@@ -250,8 +269,14 @@ bool wire_columns_fail_quaternion(const struct wire_columns *columns, int field,
     size_t element = 0;
     while (element < 4 && wire_range_check(WIRE_ANY, q[element]) == OBB_OK)
         element++;
-    return wire_columns_fail(columns, field, row, element % 4, (wire_cause)status,
-                             element < 4 ? wire_limits[WIRE_ANY].rule : NULL);
+    const char *detail = wire_limits[WIRE_ANY].rule;
+    if (element == 4)
+        detail = wire_detail(columns->object.c->arena,
+                             "it begins the quaternion [%s,%s,%s,%s], and a quaternion has a "
+                             "length of at least 1e-6",
+                             wire_show_number(q[0]).text, wire_show_number(q[1]).text,
+                             wire_show_number(q[2]).text, wire_show_number(q[3]).text);
+    return wire_columns_fail(columns, field, row, element % 4, (wire_cause)status, detail);
 }
 
 void wire_columns_refuse(struct wire_columns *columns, int field, size_t row, wire_cause cause,

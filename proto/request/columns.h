@@ -65,6 +65,9 @@ static inline bool wire_columns_has(const struct wire_columns *columns, int fiel
     return wire_object_has(&columns->object, field);
 }
 
+/* Returns one row of those columns that have one value for all rows. The others are not there. */
+struct wire_columns wire_columns_for_all(const struct wire_columns *columns);
+
 /* Ends the reading: column `counted`, which was read, says how many rows there are. The other
  * columns must have as many, else WIRE_BAD_LENGTH at the first that has not, in the order of the
  * fields; at `counted` itself if its last row is not whole. Returns false if the cursor failed. */

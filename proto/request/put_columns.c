@@ -372,12 +372,23 @@ static bool read_columns(struct wire_columns *columns)
            refuse_repeated_name(columns);
 }
 
+/* Checks the values for all rows where there is no row. */
+static bool check_for_all(const struct wire_columns *columns)
+{
+    const struct wire_columns one = wire_columns_for_all(columns);
+    struct rows rows = {.first = 0};
+    obb_attributes attributes;
+    begin_rows(&rows);
+    get_rows(&one, 0, 1, &rows);
+    return check_pose(&one, &rows.poses, 0, 0) && read_attributes(&one, &rows, 0, &attributes);
+}
+
 bool wire_read_put_columns(struct wire_cursor *c, int dimensions, const obb_put_columns **out,
                            size_t *out_count)
 {
     struct wire_columns columns;
     if (!wire_columns_enter(&columns, c, column_fields, rules, COLUMN_FIELDS, dimensions) ||
-        !read_columns(&columns))
+        !read_columns(&columns) || (columns.rows == 0 && !check_for_all(&columns)))
         return false;
     const size_t sound = wire_columns_sound_rows(&columns);
     struct making making;

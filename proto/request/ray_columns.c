@@ -106,12 +106,23 @@ static bool read_columns(struct wire_columns *columns, int *out_way)
     return wire_columns_end(columns, ORIGINS);
 }
 
+/* Checks the value for all rows where there is no row. */
+static bool check_for_all(const struct wire_columns *columns)
+{
+    const struct wire_columns one = wire_columns_for_all(columns);
+    double distance;
+    if (!wire_columns_has(&one, MAX_DISTANCES))
+        return true;
+    wire_columns_numbers(&one, MAX_DISTANCES, 0, 1, &distance);
+    return check_number(&one, MAX_DISTANCES, WIRE_DISTANCE, 0, distance);
+}
+
 bool wire_read_ray_columns(struct wire_cursor *c, int dimensions, obb_query *query)
 {
     struct wire_columns columns;
     int way = DIRECTIONS;
     if (!wire_columns_enter(&columns, c, column_fields, rules, COLUMN_FIELDS, dimensions) ||
-        !read_columns(&columns, &way))
+        !read_columns(&columns, &way) || (columns.rows == 0 && !check_for_all(&columns)))
         return false;
     const size_t sound = wire_columns_sound_rows(&columns);
     obb_ray *rays = obb_arena_alloc(c->arena, sound, sizeof *rays);

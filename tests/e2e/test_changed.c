@@ -124,6 +124,9 @@ START_TEST(a_commit_holds_only_while_its_boxes_are_as_they_were)
            "revision 2; the condition asks for no change after revision 1\"}");
     expect(client, "POST", COMMIT, "{\"if_box\":{\"b\":0}}", 412,
            "{\"detail\":\"found the box \\\"b\\\"; the condition asks that there is none\"}");
+    expect(client, "POST", COMMIT, "{\"if_box\":{\"b\":9}}", 412,
+           "{\"detail\":\"found revision 9, which the scene has not reached; the box \\\"b\\\" was "
+           "last changed by revision 2\"}");
     expect(
         client, "POST", COMMIT, "{\"if_box\":{\"d\":3}}", 412,
         "{\"detail\":\"found no box \\\"d\\\"; the condition asks for one that was last changed by "

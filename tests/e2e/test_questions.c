@@ -888,6 +888,38 @@ START_TEST(a_dry_run_answers_everything_and_keeps_nothing)
 }
 END_TEST
 
+/* The scene has the string of a new entity only while the dry run is prepared. */
+START_TEST(a_dry_run_excludes_entities_as_the_commit)
+{
+    static const char of_e[] = UNIT(1, ",\"entity\":\"E\""), of_g[] = UNIT(1, ",\"entity\":\"G\"");
+    static const char told[] =
+        "[{\"results\":[{\"boxes\":[\"x\"],\"explain\":[{\"box\":\"c\",\"verdict\":\"filtered\","
+        "\"by\":\"entity\"},{\"box\":\"x\",\"verdict\":\"hit\"}]}]},"
+        "{\"with\":true,\"results\":[{\"boxes\":[\"x\",\"z\"]}]}]";
+    json_t *wanted = json_loads(told, 0, NULL);
+    ck_assert_ptr_nonnull(wanted);
+    expect(client, "POST", "/v1/scenes/e/commit", "{\"put\":{\"x\":" UNIT(1, "") "}}", 200, NULL);
+    for (int dry = 1; dry >= 0; dry--) {
+        char body[2048];
+        (void)snprintf(body, sizeof body,
+                       "{\"dry_run\":%s,\"put\":{\"c\":%s},\"queries\":["
+                       "{\"kind\":\"point\",\"points\":[[1,0,0]],\"explain\":[\"c\",\"x\"],"
+                       "\"filter\":{\"exclude_entities\":[\"E\"]}},"
+                       "{\"kind\":\"point\",\"points\":[[1,0,0]],\"with\":{\"put\":{\"y\":%s,"
+                       "\"z\":%s}},\"filter\":{\"exclude_entities\":[\"E\",\"F\"]}}]}",
+                       dry ? "true" : "false", of_e, of_e, of_g);
+        struct http_answer sent = {0};
+        http_send(client, "POST", "/v1/scenes/e/commit", NULL, body, &sent);
+        json_t *answer = json_loads(sent.body, 0, NULL);
+        ck_assert_msg(equal(json_object_get(answer, "results"), wanted, 0.0), "dry run %d: %s", dry,
+                      sent.body);
+        json_decref(answer);
+        http_answer_fini(&sent);
+    }
+    json_decref(wanted);
+}
+END_TEST
+
 START_TEST(a_dry_run_makes_no_scene)
 {
     says("/v1/scenes/none/commit",
@@ -992,6 +1024,7 @@ int main(void)
     tcase_add_test(tc, changes_hold_for_the_state_that_is_asked);
     tcase_add_test(tc, changes_that_a_commit_would_refuse_are_refused_alike);
     tcase_add_test(tc, a_dry_run_answers_everything_and_keeps_nothing);
+    tcase_add_test(tc, a_dry_run_excludes_entities_as_the_commit);
     tcase_add_test(tc, a_dry_run_makes_no_scene);
     tcase_add_test(tc, changes_of_frames_answer_as_a_commit_and_change_nothing);
     tcase_add_test(tc, changes_in_a_frame_start_from_the_state_that_is_asked);

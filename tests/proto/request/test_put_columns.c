@@ -88,6 +88,7 @@ END_TEST
 #define THREE   "\"names\":[\"a\",\"b\",\"c\"]"
 #define CENTERS "\"centers\":[1,2,3,4,5,6,7,8,9]"
 #define EXTENTS "\"half_extents\":[1,1,1]"
+#define NO_ROWS "\"names\":[],\"centers\":[]"
 
 START_TEST(columns_that_are_wrong_are_refused_at_the_first_fault)
 {
@@ -123,6 +124,13 @@ START_TEST(columns_that_are_wrong_are_refused_at_the_first_fault)
         /* of several wrong arrays, the first in the order names, centers, half_extents, … */
         {"{\"put\":{\"group\":[1],\"half_extents\":[],\"centers\":[1,2,3]," THREE "}}", 422,
          "/put/centers"},
+        /* what stands for all rows, also where there is none */
+        {"{\"put\":{" NO_ROWS ",\"half_extents\":[1,-1,1]}}", 422, "/put/half_extents/1"},
+        {"{\"put\":{" NO_ROWS ",\"half_extents\":[1e10,1,1]}}", 422, "/put/half_extents/0"},
+        {"{\"put\":{" NO_ROWS "," EXTENTS ",\"category\":-1}}", 422, "/put/category"},
+        {"{\"put\":{" NO_ROWS "," EXTENTS ",\"mask\":1.5}}", 422, "/put/mask"},
+        {"{\"put\":{" NO_ROWS "," EXTENTS ",\"group\":1e10}}", 422, "/put/group"},
+        {"{\"put\":{" NO_ROWS "," EXTENTS ",\"ttl\":-1}}", 422, "/put/ttl"},
         /* rows, in their order */
         {"{\"put\":{\"names\":[\"a\",7,\"c\"]," CENTERS "," EXTENTS "}}", 422, "/put/names/1"},
         {"{\"put\":{\"names\":[\"a\",\"\",\"c\"]," CENTERS "," EXTENTS "}}", 422, "/put/names/1"},

@@ -78,6 +78,8 @@ START_TEST(columns_that_are_wrong_are_refused_at_the_first_fault)
         {"{\"rays\":{" TWO ",\"directions\":[0,0,1]}}", 422, "/rays/directions"},
         {"{\"rays\":{" TWO ",\"directions\":[0,0,1,0,1]}}", 422, "/rays/directions"},
         {"{\"rays\":{" TWO ",\"targets\":[0,0,1,0,1,0,1,1,1]}}", 422, "/rays/targets"},
+        {"{\"rays\":{\"origins\":[],\"directions\":[],\"max_distances\":-1}}", 422,
+         "/rays/max_distances"},
         {"{\"rays\":{" TWO "," DIRECTIONS ",\"max_distances\":[1]}}", 422, "/rays/max_distances"},
         {"{\"rays\":{" TWO "," DIRECTIONS ",\"max_distances\":[]}}", 422, "/rays/max_distances"},
         {"{\"rays\":{" TWO "," DIRECTIONS ",\"max_distances\":null}}", 422, "/rays/max_distances"},
