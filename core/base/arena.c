@@ -7,7 +7,7 @@
 #include <stdint.h>
 #include <string.h>
 
-#define FIRST_CHUNK  ((size_t)8 << 10) /* bytes; holds everything of a small request */
+#define FIRST_CHUNK  ((size_t)8 << 10) /* bytes */
 #define LARGEST_STEP ((size_t)4 << 20) /* bytes; only a larger block has a larger chunk */
 
 struct obb_arena_chunk {
@@ -87,7 +87,8 @@ void *obb_arena_alloc(struct obb_arena *arena, size_t count, size_t size)
     const size_t bytes = rounded(count * size);
     struct obb_arena_chunk *top = arena->chunks;
     if (top == NULL || top->capacity - arena->used < bytes) {
-        size_t capacity = top == NULL ? FIRST_CHUNK : obb_least(top->capacity * 2, LARGEST_STEP);
+        const size_t first = arena->first != 0 ? arena->first : FIRST_CHUNK;
+        size_t capacity = top == NULL ? first : obb_least(top->capacity * 2, LARGEST_STEP);
         if (capacity < bytes)
             capacity = bytes;
         if (!hold(arena, capacity))

@@ -17,13 +17,14 @@ struct obb_arena {
     struct obb_budget *budget;      /* the chunks draw from it; NULL: no limit */
     size_t refused; /* what `total` would be had the budget not refused a chunk; 0: it never did */
     size_t own; /* of `total`, the bytes that are not drawn: the owner of the arena bounds them */
+    size_t first; /* bytes of the first chunk; 0: 8 KiB, which hold everything of a small request */
 };
 
-/* Makes an empty arena without a budget. Allocates nothing. The owner may set `budget` and
- * `own` before the first block. */
+/* Makes an empty arena without a budget. Allocates nothing. The owner may set `budget`, `own` and
+ * `first` before the first block. */
 void obb_arena_init(struct obb_arena *arena);
 
-/* Releases all memory of the arena, which is empty afterwards and keeps its budget and `own`. All
+/* Releases all memory of the arena, which is empty afterwards and keeps what its owner has set. All
  * its blocks become invalid. */
 void obb_arena_fini(struct obb_arena *arena);
 

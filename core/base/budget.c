@@ -11,10 +11,32 @@ struct head {
 };
 static_assert(sizeof(struct head) == OBB_BUDGET_HEAD, "blocks stay aligned to 16 bytes");
 
-void obb_budget_init(struct obb_budget *budget, size_t limit)
+void obb_budget_init_part(struct obb_budget *budget, size_t limit, struct obb_budget *whole)
 {
     budget->limit = limit;
+    budget->whole = whole;
     atomic_init(&budget->used, 0);
+    atomic_init(&budget->beyond, 0);
+}
+
+void obb_budget_init(struct obb_budget *budget, size_t limit)
+{
+    obb_budget_init_part(budget, limit, NULL);
+}
+
+/* Notes that `bytes` would have been in use. */
+static void note_refused(struct obb_budget *budget, size_t bytes)
+{
+    size_t beyond = atomic_load_explicit(&budget->beyond, memory_order_relaxed);
+    while (beyond < bytes && !atomic_compare_exchange_weak_explicit(&budget->beyond, &beyond, bytes,
+                                                                    memory_order_relaxed,
+                                                                    memory_order_relaxed))
+        ;
+}
+
+size_t obb_budget_refused(const struct obb_budget *budget)
+{
+    return atomic_load_explicit(&budget->beyond, memory_order_relaxed);
 }
 
 bool obb_budget_take(struct obb_budget *budget, size_t bytes)
@@ -23,11 +45,16 @@ bool obb_budget_take(struct obb_budget *budget, size_t bytes)
         return true;
     size_t used = atomic_load_explicit(&budget->used, memory_order_relaxed);
     do {
-        if (bytes > budget->limit || used > budget->limit - bytes)
+        if (bytes > budget->limit || used > budget->limit - bytes) {
+            note_refused(budget, bytes > SIZE_MAX - used ? SIZE_MAX : used + bytes);
             return false;
+        }
     } while (!atomic_compare_exchange_weak_explicit(&budget->used, &used, used + bytes,
                                                     memory_order_relaxed, memory_order_relaxed));
-    return true;
+    if (obb_budget_take(budget->whole, bytes))
+        return true;
+    (void)atomic_fetch_sub_explicit(&budget->used, bytes, memory_order_relaxed);
+    return false;
 }
 
 void obb_budget_give(struct obb_budget *budget, size_t bytes)
@@ -37,11 +64,12 @@ void obb_budget_give(struct obb_budget *budget, size_t bytes)
     const size_t used = atomic_fetch_sub_explicit(&budget->used, bytes, memory_order_relaxed);
     assert(used >= bytes);
     (void)used;
+    obb_budget_give(budget->whole, bytes);
 }
 
 void obb_budget_charge(struct obb_budget *budget, size_t bytes)
 {
-    if (budget != NULL)
+    for (; budget != NULL; budget = budget->whole)
         (void)atomic_fetch_add_explicit(&budget->used, bytes, memory_order_relaxed);
 }
 

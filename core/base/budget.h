@@ -3,7 +3,11 @@
  * Whatever grows with what a client sends draws from a budget: the blocks of an arena, buffers,
  * lists and sets. An empty budget is told as missing memory (OBB_NO_MEMORY), so a caller handles
  * both in one way. A NULL budget has no limit and counts nothing. All functions may be called
- * from any thread at the same time. */
+ * from any thread at the same time.
+ *
+ * A budget may be a part of another one: what is drawn from it is drawn from both. Its own limit is
+ * what one request may hold at most, so it tells a request that can never fit from one that has to
+ * wait for others. */
 #ifndef OBB_BUDGET_H
 #define OBB_BUDGET_H
 
@@ -14,10 +18,19 @@
 struct obb_budget {
     atomic_size_t used; /* bytes drawn and not given back */
     size_t limit;       /* bytes; constant once the budget is in use */
+    struct obb_budget *whole; /* of which this is a part; NULL: none */
+    atomic_size_t beyond;     /* what obb_budget_refused returns */
 };
 
 /* Makes an empty budget in the caller's memory. `limit` is in bytes. Nothing is to be released. */
 void obb_budget_init(struct obb_budget *budget, size_t limit);
+
+/* Makes an empty part of `whole`, which must outlive it; NULL: of none. */
+void obb_budget_init_part(struct obb_budget *budget, size_t limit, struct obb_budget *whole);
+
+/* Returns how many bytes would have been in use, at most, if the limit of this budget had refused
+ * none; 0 if it never did. What a whole refuses does not count. */
+size_t obb_budget_refused(const struct obb_budget *budget);
 
 /* Draws `bytes`. Returns false, and draws nothing, if more than the limit would be in use. One
  * atomic operation. */

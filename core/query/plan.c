@@ -1,6 +1,5 @@
 #include "core/query/plan.h"
 
-#include "core/base/alloc.h"
 #include "core/base/least.h"
 #include "core/query/cost.h"
 #include "core/query/query_all_pairs.h"
@@ -16,6 +15,10 @@
 /* The time that a chunk should take: small against a deadline, large against a change of
  * threads. */
 #define NS_CHUNK 100000.0
+
+/* Bytes of the first chunk of a plan's arenas. A commit has up to 100,000 queries, and holds the
+ * results of all of them. */
+#define FIRST_CHUNK 512
 
 struct obb_plan {
     const struct obb_view *view;         /* with the overlay, if there is one */
@@ -53,6 +56,7 @@ static struct obb_task task_of(const struct obb_plan *plan)
                              .cancel = plan->cancel,
                              .budget = plan->arena.budget,
                              .keep.budget = plan->arena.budget,
+                             .keep.first = FIRST_CHUNK,
                              .scratch.budget = plan->arena.budget};
 }
 
@@ -204,7 +208,7 @@ obb_status obb_plan_create_timed(const struct obb_view *const *views, const obb_
 {
     if (!dimensions_fit(views, query))
         return OBB_DIMENSIONS;
-    struct obb_plan *plan = obb_calloc(1, sizeof *plan);
+    struct obb_plan *plan = obb_budget_calloc(budget, 1, sizeof *plan);
     if (plan == NULL)
         return OBB_NO_MEMORY;
     plan->view = views[0];
@@ -212,6 +216,7 @@ obb_status obb_plan_create_timed(const struct obb_view *const *views, const obb_
     plan->query = query;
     plan->cancel = cancel;
     plan->arena.budget = budget;
+    plan->arena.first = FIRST_CHUNK;
     const obb_status st = query->with == NULL ? prepare(plan) : prepare_with(plan);
     if (st != OBB_OK) {
         obb_plan_destroy(plan);
@@ -220,6 +225,8 @@ obb_status obb_plan_create_timed(const struct obb_view *const *views, const obb_
     *out = plan;
     return OBB_OK;
 }
+
+size_t obb_plan_least(void) { return OBB_BUDGET_HEAD + sizeof(struct obb_plan); }
 
 obb_status obb_plan_create(const struct obb_view *view, const obb_query *query,
                            const atomic_bool *cancel, struct obb_budget *budget,
@@ -240,7 +247,7 @@ void obb_plan_destroy(struct obb_plan *plan)
     for (size_t i = 0; i < plan->overlay_count; i++)
         obb_overlay_destroy(plan->overlays[i]);
     obb_arena_fini(&plan->arena);
-    obb_free(plan);
+    obb_budget_free(plan);
 }
 
 /* Returns the first known failure, or OBB_CANCELLED if the plan is cancelled. */

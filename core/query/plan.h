@@ -20,6 +20,9 @@ obb_status obb_plan_create(const struct obb_view *view, const obb_query *query,
                            const atomic_bool *cancel, struct obb_budget *budget,
                            struct obb_plan **out);
 
+/* Returns the bytes that any plan draws from its budget, at least. */
+size_t obb_plan_least(void);
+
 /* The same for a query whose rays have times of their own: views[i] is the view of ray i. All lists
  * outlive the plan. Other queries are bound to views[0]. */
 obb_status obb_plan_create_timed(const struct obb_view *const *views, const obb_query *query,

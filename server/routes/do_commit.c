@@ -53,6 +53,7 @@ static void commit_write(struct srv_plans *p)
     if (p->recording.on && p->count > 0 && request->accept == WIRE_JSON)
         entries = obb_arena_alloc(&request->arena, p->count, sizeof *entries);
     write_answer((struct commit *)p, results, NULL, false, entries);
+    srv_plans_written(p);
     if (p->recording.on && p->count > 0) {
         const srv_answered answered = {.queries = p->queries,
                                        .count = p->count,
@@ -80,7 +81,7 @@ static bool is_made(const wire_commit *commit)
 
 /* Sets memory aside for the shortest answer to a commit with changes: without ids, and with a
  * problem in place of each result. Returns false after answering a commit that has no room for
- * that. */
+ * that, or whose queries could never be asked beside it. */
 static bool set_aside(struct commit *c)
 {
     enum { FIXED = 512, PROBLEM = 256 }; /* bytes, at most */
@@ -90,23 +91,26 @@ static bool set_aside(struct commit *c)
     /* a name takes at most twice the bytes in `missing` that its entry took in the body */
     const size_t least = FIXED + PROBLEM * queries + (c->commit.edit.ignore_missing ? 2 * sent : 0);
     struct wire_buf *reply = &request->reply;
-    if (wire_buf_room(reply, least) != NULL) {
-        c->aside = reply->capacity;
-        return true;
-    }
-    wire_problem problem = srv_problem_no_room();
     size_t room = reply->capacity > 256 ? reply->capacity : 256;
     while (room < least)
         room *= 2;                                     /* as a buffer grows */
     const uint64_t held = sent + request->arena.total; /* until the answer is sent */
-    if (held > limit || room > limit - held) {
+    const size_t work = queries * obb_plan_least();    /* results are held until all are there */
+    const bool fits = held <= limit && room + work <= limit - held;
+    if (fits && wire_buf_room(reply, least) != NULL) {
+        c->aside = reply->capacity;
+        return true;
+    }
+    wire_problem problem = srv_problem_no_room();
+    if (!fits) {
         enum { ROOM = 160 };
         char *detail = obb_arena_alloc(&request->arena, ROOM, 1);
         if (detail != NULL)
             (void)snprintf(detail, ROOM,
-                           "found %zu queries, whose answers may take %zu bytes beside the "
-                           "commit's %llu; --memory-limit is %llu",
-                           queries, least, (unsigned long long)held, (unsigned long long)limit);
+                           "found %zu queries, which take at least %zu bytes beside the commit's "
+                           "%llu; --memory-limit is %llu",
+                           queries, room + work, (unsigned long long)held,
+                           (unsigned long long)limit);
         problem = wire_problem_http(413, detail);
     }
     wire_buf_fini(reply);
@@ -143,9 +147,9 @@ static void commit_reply(struct srv_work *work)
     if (atomic_load(&request->cancelled)) {
         reply_unanswered(c, srv_problem_cancelled(request));
     } else if (status != OBB_OK) {
-        reply_unanswered(c, srv_problem_of_status(status));
+        reply_unanswered(c, srv_plans_problem(&c->plans, status));
     } else if (request->reply.failed) {
-        reply_unanswered(c, srv_problem_no_room());
+        reply_unanswered(c, srv_plans_problem(&c->plans, OBB_NO_MEMORY));
     } else {
         srv_plans_keep(&c->plans);
         srv_reply(request, 200, wire_media_type(request->accept));

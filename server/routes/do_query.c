@@ -48,7 +48,7 @@ static size_t plans_advance(struct srv_job *job)
         struct obb_plan **plan = &p->plans[p->current];
         if (*plan == NULL)
             status = obb_plan_create_timed(views_from(p, p->current_view), &p->queries[p->current],
-                                           cancelled, p->work.request->services->budget, plan);
+                                           cancelled, &p->budget, plan);
         size_t chunks = 0;
         if (status == OBB_OK)
             chunks = obb_plan_advance(*plan, &status);
@@ -135,6 +135,47 @@ void srv_plans_close(struct srv_plans *p)
         srv_view_close(services->locks, p->opened[i]);
     services->metrics->candidates_total += p->candidates;
     services->metrics->doubts_total += p->doubts;
+}
+
+/* Returns the bytes that a request holds, but for its plans. */
+static size_t held_by(const struct srv_request *request)
+{
+    return request->body.length + request->arena.total + request->reply.capacity;
+}
+
+/* Returns the bytes that a request may hold. */
+static size_t memory_limit(const struct srv_plans *p)
+{
+    return p->work.request->services->budget->limit;
+}
+
+static void begin_budget(struct srv_plans *p)
+{
+    const size_t held = held_by(p->work.request), limit = memory_limit(p);
+    obb_budget_init_part(&p->budget, held < limit ? limit - held : 0,
+                         p->work.request->services->budget);
+}
+
+void srv_plans_written(struct srv_plans *p)
+{
+    const struct wire_buf *reply = &p->work.request->reply;
+    if (reply->failed) /* it would have doubled, at least */
+        p->beyond = obb_budget_used(&p->budget) + held_by(p->work.request) + reply->capacity;
+}
+
+wire_problem srv_plans_problem(const struct srv_plans *p, obb_status status)
+{
+    enum { ROOM = 128 };
+    const size_t refused = obb_budget_refused(&p->budget), limit = memory_limit(p);
+    const size_t need = refused != 0 ? refused + held_by(p->work.request) : p->beyond;
+    if (status != OBB_NO_MEMORY || need <= limit)
+        return p->beyond != 0 ? srv_problem_no_room() : srv_problem_of_status(status);
+    char *detail = obb_arena_alloc(&p->work.request->arena, ROOM, 1);
+    if (detail != NULL)
+        (void)snprintf(detail, ROOM,
+                       "found queries that take at least %zu bytes; --memory-limit is %zu", need,
+                       limit);
+    return wire_problem_http(413, detail);
 }
 
 /* Runs all queries on this thread. They draw from no budget: what they can hold is bounded by their
@@ -274,6 +315,7 @@ bool srv_plans_start(struct srv_plans *p, void (*then)(struct srv_work *work),
     p->work.job.advance = plans_advance;
     p->work.job.chunk = plans_chunk;
     p->work.job.draws = true;
+    begin_budget(p);
     return srv_work_submit(&p->work, then, out_problem);
 }
 
@@ -448,6 +490,7 @@ static void query_write(struct srv_plans *p)
         return; /* a stream is written as its client reads it */
     wire_write_result(&request->reply, request->accept, p->views[0], &p->queries[0],
                       obb_plan_result(p->plans[0]));
+    srv_plans_written(p);
     if (p->recording.on)
         record_answer(p);
     srv_plans_drop(p); /* here, because freeing a large result takes long */
@@ -480,8 +523,10 @@ static void query_reply(struct srv_work *work)
     } else if (status == OBB_DIMENSIONS) {
         const wire_problem problem = problem_of_dimensions(q);
         srv_reply_problem(request, &problem);
-    } else if (status != OBB_OK) {
-        srv_reply_status(request, status);
+    } else if (status != OBB_OK || request->reply.failed) {
+        const wire_problem problem =
+            srv_plans_problem(&q->plans, status != OBB_OK ? status : OBB_NO_MEMORY);
+        srv_reply_problem(request, &problem);
     } else if (request->accept == WIRE_NDJSON) {
         stream_pairs(q);
         return;

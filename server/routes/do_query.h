@@ -22,6 +22,9 @@ struct srv_plans {
     double write_ns; /* that `write` is estimated to take beside what the queries cost */
     uint64_t candidates, doubts; /* of plans that are closed already */
     _Atomic int status;          /* obb_status: the first that is not OBB_OK */
+    /* Of plans on the pool: a part of --memory-limit, as large as the request leaves of it. */
+    struct obb_budget budget;
+    size_t beyond; /* bytes that plans and answer would have taken, if the answer had no room */
     obb_fault fault;             /* with OBB_GONE, of srv_plans_open; of a `with` if `refused` */
     bool refused;
     /* Called on any thread when all results are complete: writes request->reply. */
@@ -53,6 +56,13 @@ void srv_plans_open(struct srv_plans *p, struct obb_scene *scene, const obb_need
  * *out_problem says why, and `then` is not called. */
 bool srv_plans_start(struct srv_plans *p, void (*then)(struct srv_work *work),
                      wire_problem *out_problem);
+
+/* Call it when the answer is written, before the plans are dropped: notes what it lacked. */
+void srv_plans_written(struct srv_plans *p);
+
+/* Returns the problem of queries whose status is not OBB_OK, or whose answer has no room
+ * (OBB_NO_MEMORY): 413 if even alone they could never fit. In the arena of the request. */
+wire_problem srv_plans_problem(const struct srv_plans *p, obb_status status);
 
 /* Turns the recording on, in the handler, if the scene's settings say so. */
 void srv_plans_record(struct srv_plans *p, struct srv_request *request,

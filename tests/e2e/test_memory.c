@@ -83,7 +83,7 @@ START_TEST(requests_keep_within_the_memory_limit)
     for (int i = 0; i < SHAPES; i++)
         at += sprintf(at, "%s\"b1\"", i > 0 ? "," : "");
     (void)sprintf(at, "]}");
-    check_refusal("/v1/scenes/heap/query/overlap", overlaps, 503); /* 5 million hits */
+    check_refusal("/v1/scenes/heap/query/overlap", overlaps, 413); /* 5 million hits */
     free(overlaps);
 
     char *pairs = buffer_of((size_t)IDS * 10 + 64);

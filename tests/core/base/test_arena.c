@@ -82,6 +82,24 @@ START_TEST(one_long_list_keeps_no_old_copies)
 }
 END_TEST
 
+START_TEST(the_owner_chooses_the_first_chunk)
+{
+    struct obb_arena arena = {.first = 512};
+    for (int round = 0; round < 2; round++) {
+        ck_assert_ptr_nonnull(obb_arena_alloc(&arena, 500, 1));
+        ck_assert_uint_eq(arena.total, 512);
+        ck_assert_ptr_nonnull(obb_arena_alloc(&arena, 500, 1));
+        ck_assert_uint_eq(arena.total, 512 + 1024);
+        obb_arena_fini(&arena); /* keeps it */
+    }
+    struct obb_arena usual;
+    obb_arena_init(&usual);
+    ck_assert_ptr_nonnull(obb_arena_alloc(&usual, 1, 1));
+    ck_assert_uint_eq(usual.total, 8192);
+    obb_arena_fini(&usual);
+}
+END_TEST
+
 START_TEST(reset_keeps_one_chunk_for_reuse)
 {
     struct obb_arena arena;
@@ -124,6 +142,7 @@ int main(void)
     tcase_add_test(tc, blocks_are_aligned_disjoint_and_keep_what_is_written);
     tcase_add_test(tc, growing_keeps_the_elements_in_place_or_moved);
     tcase_add_test(tc, one_long_list_keeps_no_old_copies);
+    tcase_add_test(tc, the_owner_chooses_the_first_chunk);
     tcase_add_test(tc, reset_keeps_one_chunk_for_reuse);
     tcase_add_test(tc, absurd_sizes_and_a_failing_heap_give_null);
     suite_add_tcase(suite, tc);

@@ -26,6 +26,35 @@ START_TEST(nothing_is_drawn_beyond_the_limit)
 }
 END_TEST
 
+START_TEST(a_part_draws_from_the_whole)
+{
+    struct obb_budget whole, part, other;
+    obb_budget_init(&whole, 1000);
+    obb_budget_init_part(&part, 600, &whole);
+    obb_budget_init_part(&other, 900, &whole);
+    ck_assert(obb_budget_take(&part, 500));
+    ck_assert_uint_eq(obb_budget_used(&whole), 500);
+    ck_assert(!obb_budget_take(&part, 101)); /* its own limit */
+    ck_assert_uint_eq(obb_budget_refused(&part), 601);
+    ck_assert(!obb_budget_take(&part, 200));
+    ck_assert(!obb_budget_take(&part, 150));
+    ck_assert_uint_eq(obb_budget_refused(&part), 700);
+    ck_assert(!obb_budget_take(&part, SIZE_MAX));
+    ck_assert_uint_eq(obb_budget_refused(&part), SIZE_MAX);
+    ck_assert(!obb_budget_take(&other, 501)); /* that of the whole */
+    ck_assert_uint_eq(obb_budget_refused(&other), 0);
+    ck_assert_uint_eq(obb_budget_used(&other), 0);
+    ck_assert(obb_budget_take(&other, 500));
+    obb_budget_charge(&part, 300);
+    ck_assert_uint_eq(obb_budget_used(&part), 800);
+    ck_assert_uint_eq(obb_budget_used(&whole), 1300);
+    obb_budget_give(&part, 800);
+    obb_budget_give(&other, 500);
+    ck_assert_uint_eq(obb_budget_used(&whole), 0);
+    ck_assert_uint_eq(obb_budget_refused(&whole), 1001);
+}
+END_TEST
+
 START_TEST(without_a_budget_there_is_no_limit)
 {
     ck_assert(obb_budget_take(NULL, SIZE_MAX));
@@ -189,6 +218,7 @@ int main(void)
     Suite *suite = suite_create("budget");
     TCase *tc = tcase_create("budget");
     tcase_add_test(tc, nothing_is_drawn_beyond_the_limit);
+    tcase_add_test(tc, a_part_draws_from_the_whole);
     tcase_add_test(tc, without_a_budget_there_is_no_limit);
     tcase_add_test(tc, blocks_keep_their_bytes_and_give_back_all_that_they_drew);
     tcase_add_test(tc, a_heap_that_fails_draws_nothing);
