@@ -16,7 +16,7 @@ struct obb_arena {
     size_t total;                   /* bytes held from the heap, all chunks */
     struct obb_budget *budget;      /* the chunks draw from it; NULL: no limit */
     size_t refused; /* what `total` would be had the budget not refused a chunk; 0: it never did */
-    size_t own; /* of `total`, the bytes that are not drawn: the owner of the arena bounds them */
+    size_t own;   /* of `total`, the bytes that are not drawn: the owner of the arena bounds them */
     size_t first; /* bytes of the first chunk; 0: 8 KiB, which hold everything of a small request */
 };
 

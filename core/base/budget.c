@@ -28,9 +28,9 @@ void obb_budget_init(struct obb_budget *budget, size_t limit)
 static void note_refused(struct obb_budget *budget, size_t bytes)
 {
     size_t beyond = atomic_load_explicit(&budget->beyond, memory_order_relaxed);
-    while (beyond < bytes && !atomic_compare_exchange_weak_explicit(&budget->beyond, &beyond, bytes,
-                                                                    memory_order_relaxed,
-                                                                    memory_order_relaxed))
+    while (beyond < bytes &&
+           !atomic_compare_exchange_weak_explicit(&budget->beyond, &beyond, bytes,
+                                                  memory_order_relaxed, memory_order_relaxed))
         ;
 }
 

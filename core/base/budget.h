@@ -16,8 +16,8 @@
 #include <stddef.h>
 
 struct obb_budget {
-    atomic_size_t used; /* bytes drawn and not given back */
-    size_t limit;       /* bytes; constant once the budget is in use */
+    atomic_size_t used;       /* bytes drawn and not given back */
+    size_t limit;             /* bytes; constant once the budget is in use */
     struct obb_budget *whole; /* of which this is a part; NULL: none */
     atomic_size_t beyond;     /* what obb_budget_refused returns */
 };

@@ -43,7 +43,7 @@ struct obb_interned {
          * string that its boxes have for this text. NULL: no box of those views has the text. */
         const struct obb_interned *lent;
     };
-    uint32_t references;          /* the writer's: extras of versions that have it */
+    uint32_t references; /* the writer's: extras of versions that have it */
     uint32_t length;
     char bytes[];
 };

@@ -8,6 +8,7 @@
 #include "proto/request/value.h"
 
 #include <math.h>
+#include <string.h>
 
 enum { POLLED = 64 }; /* points of a flat array that are read between two polls */
 
@@ -167,16 +168,18 @@ static const obb_str shape_kinds[SHAPE_KINDS] = {[SPHERE] = WIRE_FIELD("sphere")
                                                  [CAPSULE] = WIRE_FIELD("capsule"),
                                                  [FRUSTUM] = WIRE_FIELD("frustum")};
 
-/* Tells whether the next object is a shape: its first key is the name of one. Otherwise it is a box
- * that is written out. */
+/* Tells whether the next object is a shape: its first key is the name of one, or nearer to one than
+ * to any field of a box. Otherwise it is a box that is written out. */
 static bool begins_a_shape(struct wire_cursor *c)
 {
     const struct wire_mark mark = wire_mark(c);
     obb_str key;
     bool found = false;
-    if (wire_enter_object(c) && wire_next_key(c, &key))
-        for (int i = 0; i < SHAPE_KINDS; i++)
-            found = found || obb_str_equal(shape_kinds[i], key);
+    if (wire_enter_object(c) && wire_next_key(c, &key)) {
+        obb_str known[1 + SHAPE_KINDS] = {wire_nearest_box_field(key)};
+        memcpy(known + 1, shape_kinds, sizeof shape_kinds);
+        found = wire_nearest(key, known, 1 + SHAPE_KINDS).bytes != known[0].bytes;
+    }
     if (!c->failed)
         wire_rewind(c, &mark);
     return found;

@@ -1,6 +1,7 @@
 #include "proto/request/request_box.h"
 
 #include "proto/codec/walk.h"
+#include "proto/problem/detail.h"
 #include "proto/request/list.h"
 #include "proto/request/object.h"
 #include "proto/request/orientation.h"
@@ -74,6 +75,8 @@ static const obb_str box_fields[BOX_FIELDS] = {
     [ID] = WIRE_FIELD("id"),
     [SINCE] = WIRE_FIELD("since"),
 };
+
+obb_str wire_nearest_box_field(obb_str key) { return wire_nearest(key, box_fields, NAME); }
 
 /* The forms of a box. Each field rules out the forms that it does not belong to. The field that
  * rules out the last one is at fault. */

@@ -1,5 +1,5 @@
-/* Boxes, for decoders that read them as parts. Internal to the room. Both return false if the
- * cursor failed. */
+/* Boxes, for decoders that read them as parts. Internal to the room. Those that read return false
+ * if the cursor failed. */
 #ifndef WIRE_REQUEST_BOX_BODY_H
 #define WIRE_REQUEST_BOX_BODY_H
 
@@ -12,5 +12,8 @@ bool wire_read_put(struct wire_cursor *c, int dimensions, bool patch, obb_put *o
 /* Reads a box that states its own name: a line of an import. It may state an id, which is
  * checked and noted in out->target.id, without has_id; else that is 0. */
 bool wire_read_named_put(struct wire_cursor *c, int dimensions, obb_put *out);
+
+/* Returns the field of a box that is nearest to a key (wire_nearest). */
+obb_str wire_nearest_box_field(obb_str key);
 
 #endif

@@ -289,6 +289,8 @@ static void commit_apply(struct srv_work *work)
     c->change.op.settings = srv_default_settings(request->services);
     c->change.op.edit = edit;
     c->change.op.dry_run = c->commit.dry_run;
+    if (!c->commit.dry_run)
+        c->change.op.sent_id = c->commit.id;
     if (is_made(&c->commit))
         c->change.op.id = c->commit.id;
     if (c->commit.dry_run)

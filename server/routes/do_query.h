@@ -24,8 +24,8 @@ struct srv_plans {
     _Atomic int status;          /* obb_status: the first that is not OBB_OK */
     /* Of plans on the pool: a part of --memory-limit, as large as the request leaves of it. */
     struct obb_budget budget;
-    size_t beyond; /* bytes that plans and answer would have taken, if the answer had no room */
-    obb_fault fault;             /* with OBB_GONE, of srv_plans_open; of a `with` if `refused` */
+    size_t beyond;   /* bytes that plans and answer would have taken, if the answer had no room */
+    obb_fault fault; /* with OBB_GONE, of srv_plans_open; of a `with` if `refused` */
     bool refused;
     /* Called on any thread when all results are complete: writes request->reply. */
     void (*write)(struct srv_plans *plans);

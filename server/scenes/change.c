@@ -136,7 +136,7 @@ static void refuse(struct srv_change *c)
         problem = problem_of_journal(c);
         break;
     case SRV_REFUSED_BY_ID:
-        problem = wire_problem_of_commit_id(w->op.id, &request->arena);
+        problem = wire_problem_of_commit_id(w->op.sent_id, &request->arena);
         break;
     case SRV_REFUSED_BY_QUEUE:
         problem = srv_problem_of_pool(request->services,

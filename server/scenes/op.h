@@ -53,7 +53,8 @@ typedef struct srv_op {
     bool dry_run;
     /* Of SRV_OP_EDIT: the id that the client gave the commit. A commit whose id the scene remembers
      * is not applied again, whatever its conditions. Length 0: none. */
-    obb_str id;
+    obb_str sent_id;
+    obb_str id;      /* the same, if the scene is to remember the commit: it holds changes */
     bool check_only; /* of SRV_OP_EDIT: only tells whether the scene would allow the edit */
     /* Obbd-If-Epoch: the scene must be of this epoch. NULL: no condition. An op that would not make
      * a scene which does not exist ignores it. */

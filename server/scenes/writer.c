@@ -67,12 +67,12 @@ static void repeat(struct srv_write *w, const srv_remembered_commit *commit)
 static bool is_repeated(struct srv_write *w)
 {
     const struct srv_companion *companion = w->scene != NULL ? srv_companion_of(w->scene) : NULL;
-    if (companion == NULL || w->op.id.length == 0)
+    if (companion == NULL || w->op.sent_id.length == 0)
         return false;
     obb_scene_info info;
     obb_scene_tail_info(w->scene, &info);
     const srv_remembered_commit *commit =
-        srv_remembered_find(companion->remembered, w->op.id, info.now.time);
+        srv_remembered_find(companion->remembered, w->op.sent_id, info.now.time);
     if (commit == NULL)
         return false;
     if (!commit->pending || !srv_tail_waits(w->tail, true, &w->tail_wait))

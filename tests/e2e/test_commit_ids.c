@@ -104,6 +104,14 @@ START_TEST(conditions_that_held_then_are_not_judged_again)
            "{\"revision\":4,\"removed\":1}");
     expect(client, "POST", COMMIT, "{\"id\":\"once\",\"dry_run\":true}", 200,
            "{\"dry_run\":true,\"revision\":4}");
+    /* a commit without changes is not remembered, but looks */
+    expect(client, "POST", COMMIT, "{\"id\":\"asks\",\"queries\":[]}", 200, "{\"revision\":4}");
+    expect(client, "POST", COMMIT, "{\"id\":\"asks\",\"put\":{\"f\":" UNIT(50) "}}", 200,
+           "{\"revision\":5,\"put\":1}");
+    static const char *const less[] = {"{\"id\":\"asks\"}", "{\"id\":\"asks\",\"put\":{}}",
+                                       "{\"id\":\"asks\",\"queries\":[{\"kind\":\"all-pairs\"}]}"};
+    for (size_t i = 0; i < sizeof less / sizeof *less; i++)
+        expect_problem(client, "POST", COMMIT, less[i], 422, "/id");
 }
 END_TEST
 

@@ -649,27 +649,30 @@ static void start_op(struct slot *slot, struct node *n)
         ck_assert_ptr_nonnull(told);
     }
     (void)snprintf(slot->id, sizeof slot->id, "%zu", slot->number);
-    srv_op op = {
-        .kind = SRV_OP_EDIT, .scene = name, .edit = &slot->edit, .id = obb_str_of(slot->id)};
+    srv_op op = {.kind = SRV_OP_EDIT,
+                 .scene = name,
+                 .edit = &slot->edit,
+                 .sent_id = obb_str_of(slot->id),
+                 .id = obb_str_of(slot->id)};
     op.settings = (obb_settings){.dimensions = 3, .history_span = 1e3, .history_commits = 8};
     slot->edit = (obb_edit){.dimensions = 3};
     switch (test_below(&rng, 30)) {
     case 0:
         op.kind = SRV_OP_CREATE;
         op.edit = NULL;
-        op.id = (obb_str){NULL, 0};
+        op.id = op.sent_id = (obb_str){NULL, 0};
         break;
     case 1:
         op.kind = SRV_OP_CONFIGURE;
         op.settings.history_commits = (uint32_t)(5 + test_below(&rng, 5));
         op.edit = NULL;
-        op.id = (obb_str){NULL, 0};
+        op.id = op.sent_id = (obb_str){NULL, 0};
         break;
     case 2:
         if (test_below(&rng, 4) == 0) {
             op.kind = SRV_OP_REMOVE;
             op.edit = NULL;
-            op.id = (obb_str){NULL, 0};
+            op.id = op.sent_id = (obb_str){NULL, 0};
         } else { /* on the pool */
             make_puts(slot, LARGE);
             slot->edit.replace_all = test_below(&rng, 2) == 0;

@@ -379,7 +379,7 @@ static void start_op(struct slot *slot)
     case 6:
     case 7: /* is sent again now and then */
         (void)snprintf(slot->id, sizeof slot->id, "id%u", (unsigned)test_below(&rng, 30));
-        op.id = obb_str_of(slot->id);
+        op.id = op.sent_id = obb_str_of(slot->id);
         break;
     case 8: {
         const struct obb_scene *scene = obb_store_find(writer.store, op.scene);
