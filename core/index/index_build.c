@@ -321,8 +321,8 @@ static struct obb_extents no_extents(void)
     struct obb_extents out;
     for (int k = 0; k < 3; k++)
         for (int i = 0; i < OBB_LANES; i++) {
-            out.low[k][i] = INFINITY;
-            out.high[k][i] = -INFINITY;
+            out.low[k][i] = HUGE_VAL;
+            out.high[k][i] = -HUGE_VAL;
         }
     return out;
 }
