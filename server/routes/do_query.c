@@ -137,10 +137,11 @@ void srv_plans_close(struct srv_plans *p)
     services->metrics->doubts_total += p->doubts;
 }
 
-/* Returns the bytes that a request holds, but for its plans. */
+/* Returns the bytes that a request draws, but for its plans. */
 static size_t held_by(const struct srv_request *request)
 {
-    return request->body.length + request->arena.total + request->reply.capacity;
+    return request->body.length + obb_budget_beyond(request->arena.total, request->arena.own) +
+           obb_budget_beyond(request->reply.capacity, request->reply.own);
 }
 
 /* Returns the bytes that a request may hold. */
