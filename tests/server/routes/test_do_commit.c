@@ -173,7 +173,10 @@ START_TEST(a_query_that_fits_alone_waits_for_others)
 }
 END_TEST
 
-static void setup_usual(void) { service_start((const char *[]){NULL}); }
+static void setup_usual(void)
+{
+    service_start((const char *[]){"--request-timeout", "600000", NULL});
+}
 
 /* As many as the contract lets a commit have, at the usual --memory-limit. */
 START_TEST(a_commit_may_have_100000_queries)
