@@ -106,6 +106,9 @@ obb_str wire_nearest(obb_str text, const obb_str *known, int count)
     const obb_str head = {.bytes = text.bytes, .length = least(text.length, 64)};
     int nearest = 0;
     size_t fewest = SIZE_MAX;
+    for (int i = 0; i < count; i++)
+        if (obb_str_equal(known[i], text))
+            return known[i];
     for (int i = 0; i < count; i++) {
         assert(known[i].length <= 64);
         const size_t distance = edits(head, known[i]);

@@ -168,6 +168,14 @@ static const obb_str shape_kinds[SHAPE_KINDS] = {[SPHERE] = WIRE_FIELD("sphere")
                                                  [CAPSULE] = WIRE_FIELD("capsule"),
                                                  [FRUSTUM] = WIRE_FIELD("frustum")};
 
+/* Tells whether a key that names no shape is no field of a box either, and nearer to a shape. */
+static bool is_misspelt_shape(obb_str key)
+{
+    obb_str known[1 + SHAPE_KINDS] = {wire_nearest_box_field(key)};
+    memcpy(known + 1, shape_kinds, sizeof shape_kinds);
+    return wire_nearest(key, known, 1 + SHAPE_KINDS).bytes != known[0].bytes;
+}
+
 /* Tells whether the next object is a shape: its first key is the name of one, or nearer to one than
  * to any field of a box. Otherwise it is a box that is written out. */
 static bool begins_a_shape(struct wire_cursor *c)
@@ -176,9 +184,9 @@ static bool begins_a_shape(struct wire_cursor *c)
     obb_str key;
     bool found = false;
     if (wire_enter_object(c) && wire_next_key(c, &key)) {
-        obb_str known[1 + SHAPE_KINDS] = {wire_nearest_box_field(key)};
-        memcpy(known + 1, shape_kinds, sizeof shape_kinds);
-        found = wire_nearest(key, known, 1 + SHAPE_KINDS).bytes != known[0].bytes;
+        for (int i = 0; i < SHAPE_KINDS; i++)
+            found = found || obb_str_equal(shape_kinds[i], key);
+        found = found || is_misspelt_shape(key);
     }
     if (!c->failed)
         wire_rewind(c, &mark);
