@@ -33,7 +33,7 @@ void obb_budget_init_part(struct obb_budget *budget, size_t limit, struct obb_bu
 size_t obb_budget_refused(const struct obb_budget *budget);
 
 /* Draws `bytes`. Returns false, and draws nothing, if more than the limit would be in use. One
- * atomic operation. */
+ * atomic operation, and one for each whole. */
 bool obb_budget_take(struct obb_budget *budget, size_t bytes);
 
 /* Counts `bytes` that are in use in any case, also beyond the limit: until they are given back,

@@ -305,6 +305,7 @@ bool srv_plans_start(struct srv_plans *p, void (*then)(struct srv_work *work),
 {
     double cost = p->write_ns;
     size_t view = 0;
+    begin_budget(p); /* also if the loop runs them: a stream finds its further pages on the pool */
     for (size_t i = 0; i < p->count && cost <= SRV_LOOP_NS; i++) {
         cost += obb_query_cost(p->views[view], &p->queries[i]);
         view += obb_query_views(&p->queries[i]);
@@ -316,7 +317,6 @@ bool srv_plans_start(struct srv_plans *p, void (*then)(struct srv_work *work),
     p->work.job.advance = plans_advance;
     p->work.job.chunk = plans_chunk;
     p->work.job.draws = true;
-    begin_budget(p);
     return srv_work_submit(&p->work, then, out_problem);
 }
 
