@@ -13,8 +13,8 @@ struct standing {
     obb_index_reach *reach;
 };
 
-/* Returns whether any box stands between the two commits of a view, of which `moving` has those that
- * move. O(1). */
+/* Returns whether any box stands between the two commits of a view. `moving` has those that move.
+ * O(1). */
 static bool some_stand(const struct obb_view *view, const struct obb_index *moving)
 {
     return obb_index_count(moving) < obb_layers_alive(view->layers);

@@ -330,8 +330,8 @@ static obb_status check_needed_moment(const struct obb_prepared *p, const obb_at
         struct obb_history_position position;
         const obb_status st =
             obb_history_find(history, &p->future, at, &position, &fault->oldest, &fault->newest);
-        /* The commit is not made: the newest state is the one that is there, unless the commit would
-         * leave nothing but its own in reach. */
+        /* The commit is not made: the newest state is the one that is there, unless the commit
+         * would leave nothing but its own in reach. */
         const obb_moment now = obb_history_tail_now(history);
         if (st == OBB_GONE && fault->oldest.revision <= now.revision)
             fault->newest = now;

@@ -24,8 +24,9 @@ typedef struct srv_foreign {
     bool wakes;
     /* The scene here is not what the log says (srv_shared_differs): it is replaced, or ends. */
     bool replaces;
-    /* The hash in the newest record does not count: it was wrong after the scene was loaded again, or
-     * the one in an earlier record of that writer. srv_shared_checked says whether it is right. */
+    /* The hash in the newest record does not count: it was wrong after the scene was loaded again,
+     * or the one in an earlier record of that writer. srv_shared_checked says whether it is
+     * right. */
     bool is_unchecked;
     uint64_t from;
     wire_record_id newest;
