@@ -1,4 +1,5 @@
 /* Commits whose changes were made, and whose queries cannot be answered. */
+#include "core/query/plan.h"
 #include "tests/server/scenes/large.h"
 
 #include <stdio.h>
