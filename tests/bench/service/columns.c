@@ -141,10 +141,8 @@ static double measure_puts(bench_meter *meter, const bench_scene *crowd, int rou
         json_t *answer = body != NULL ? cbor_read(body, length) : NULL;
         meter->failures +=
             json_array_size(json_object_get(answer, "ids")) != crowd->count || count != 1;
-        if (i == 0) {
-            const long long pairs = meter_pairs(meter, name[0]);
-            meter->failures += pairs == 0 || pairs != meter_pairs(meter, name[1]);
-        }
+        if (i == 0)
+            meter_compare(meter, name[0], name[1]);
         json_decref(answer);
         free(body);
         load_request_free(&puts[0]);

@@ -4,6 +4,7 @@
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <time.h>
 
 enum { PATIENCE = 60 };
@@ -78,6 +79,40 @@ long long meter_pairs(bench_meter *meter, const char *scene)
     free(body);
     load_request_free(&request);
     return count;
+}
+
+/* Returns a page of the list of boxes, and its cursor in `cursor`: "" for none. */
+static char *page_of(bench_meter *meter, const char *scene, char cursor[64])
+{
+    char path[200];
+    double cpu;
+    size_t length;
+    (void)snprintf(path, sizeof path, "/v1/scenes/%s/boxes?limit=10000%s%s", scene,
+                   cursor[0] != '\0' ? "&cursor=" : "", cursor);
+    load_request request = load_request_make("GET", path, NULL, NULL, NULL, 0);
+    char *body = meter_send(meter, &request, &cpu, &length);
+    load_request_free(&request);
+    json_t *page = body != NULL ? json_loadb(body, length, 0, NULL) : NULL;
+    const char *next = json_string_value(json_object_get(page, "cursor"));
+    (void)snprintf(cursor, 64, "%s", next != NULL ? next : "");
+    meter->failures += json_array_size(json_object_get(page, "boxes")) == 0;
+    json_decref(page);
+    return body;
+}
+
+void meter_compare(bench_meter *meter, const char *scene, const char *other)
+{
+    char cursors[2][64] = {"", ""};
+    bool same = true;
+    do {
+        char *bodies[] = {page_of(meter, scene, cursors[0]), page_of(meter, other, cursors[1])};
+        same = bodies[0] != NULL && bodies[1] != NULL && strcmp(bodies[0], bodies[1]) == 0;
+        free(bodies[0]);
+        free(bodies[1]);
+    } while (same && cursors[0][0] != '\0');
+    if (!same)
+        (void)fprintf(stderr, "the boxes of %s and %s differ\n", scene, other);
+    meter->failures += !same;
 }
 
 static int by_size(const void *a, const void *b)

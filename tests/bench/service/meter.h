@@ -35,6 +35,10 @@ double meter_load(bench_meter *meter, load_request *requests, size_t count, doub
 /* Returns the number of pairs that overlap, to compare two scenes by. */
 long long meter_pairs(bench_meter *meter, const char *scene);
 
+/* Counts a failure unless the lists of boxes of the two scenes are the same, to the last bit, and
+ * not empty. */
+void meter_compare(bench_meter *meter, const char *scene, const char *other);
+
 /* Sorts the values and returns the median. */
 double meter_median(double *values, int count);
 
