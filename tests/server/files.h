@@ -64,7 +64,7 @@ static inline void stop_and_remove(void)
     remove_files();
 }
 
-/* Hashes of "reader", "writer", "admin" and "late". */
+/* Hashes of "reader", "writer", "admin", "late" and "pen", which may write and not read. */
 __attribute__((unused)) static const char token_file[] =
     "{\"tokens\":["
     "{\"name\":\"r\",\"sha256\":"
@@ -78,11 +78,15 @@ __attribute__((unused)) static const char token_file[] =
     "\"scopes\":[\"read\",\"write\",\"admin\"],\"scenes\":[\"*\"]},"
     "{\"name\":\"l\",\"sha256\":"
     "\"089001a35679a33ef3db0ca350db9b9a2f0136e0e327577b04b3b98127470961\","
-    "\"scopes\":[\"read\"],\"scenes\":[\"*\"],\"expires\":\"2020-01-01T00:00:00Z\"}]}";
+    "\"scopes\":[\"read\"],\"scenes\":[\"*\"],\"expires\":\"2020-01-01T00:00:00Z\"},"
+    "{\"name\":\"p\",\"sha256\":"
+    "\"e21a6b0cb193057e06ac16b813443b3e6abae0db22762c6956a78ea049453058\","
+    "\"scopes\":[\"write\"],\"scenes\":[\"*\"]}]}";
 
 #define READER "Authorization: Bearer reader\r\n"
 #define WRITER "Authorization: Bearer writer\r\n"
 #define ADMIN  "Authorization: Bearer admin\r\n"
+#define PEN    "Authorization: Bearer pen\r\n"
 #define BOX    "{\"center\":[0,0,0],\"half_extents\":[1,1,1]}"
 
 #endif

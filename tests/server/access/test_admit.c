@@ -1,5 +1,6 @@
 /* Admission: by itself, and through the service with its tokens and rates. */
 #include "server/access/admit.h"
+#include "server/routes/table.h"
 #include "tests/server/files.h"
 #include "tests/support/fault.h"
 
@@ -54,7 +55,7 @@ START_TEST(options_decide_what_is_checked)
     write_file(tokens, token_file);
     o = options(tokens, 3);
     ck_assert(srv_admit_create(&o, &a, error, sizeof error));
-    ck_assert_uint_eq(srv_auth_count(srv_admit_tokens(a)), 4);
+    ck_assert_uint_eq(srv_auth_count(srv_admit_tokens(a)), 5);
     ck_assert_int_eq(admit(a, handler, SRV_WRITE, "match-1", writer), 0);
     ck_assert_int_eq(admit(a, handler, SRV_ADMIN, "match-1", writer), 403);
     ck_assert_int_eq(admit(a, handler, SRV_READ, "other", writer), 403);
@@ -122,60 +123,103 @@ static void setup_tokens(void)
     ck_assert_int_eq(ask_with(ADMIN, "PUT", "/v1/scenes/other/boxes/a", BOX), 201);
 }
 
+/* Returns whether the path, without its parameters, is one of the pattern. */
+static bool fits(const char *pattern, const char *path)
+{
+    while (*pattern != '\0' && *path != '\0' && *path != '?')
+        if (*pattern == '{') {
+            pattern = strchr(pattern, '}') + 1;
+            path += strcspn(path, "/?");
+        } else if (*pattern++ != *path++) {
+            return false;
+        }
+    return *pattern == '\0' && (*path == '\0' || *path == '?');
+}
+
+/* Marks the first route of the table that a request fits, if there is one. */
+static void mark_route(bool *tried, const char *method, const char *path)
+{
+    for (size_t i = 0; i < srv_route_count; i++)
+        if (srv_route_table[i].method == srv_method_of(method) &&
+            fits(srv_route_table[i].pattern, path)) {
+            tried[i] = true;
+            return;
+        }
+}
+
 START_TEST(what_a_token_allows)
 {
     static const struct {
         const char *method, *path, *body;
-        int nobody, reader, writer, admin; /* statuses; writer has match-* alone */
+        /* statuses. The writer has match-* alone, and the pen has no scope but write. They ask in
+         * this order */
+        int nobody, reader, writer, admin, pen;
     } cases[] = {
-        {"GET", "/healthz", "", 200, 200, 200, 200},
-        {"GET", "/readyz", "", 200, 200, 200, 200},
-        {"GET", "/openapi.json", "", 200, 200, 200, 200},
-        {"GET", "/metrics", "", 401, 200, 200, 200},
-        {"GET", "/v1/scenes", "", 401, 200, 200, 200},
-        {"GET", "/v1/scenes/match-1", "", 401, 200, 200, 200},
-        {"GET", "/v1/scenes/other", "", 401, 200, 403, 200},
-        {"GET", "/v1/scenes/nowhere", "", 401, 404, 403, 404},
-        {"GET", "/v1/scenes/match-9", "", 401, 404, 404, 404},
-        {"GET", "/v1/scenes/match-1/boxes", "", 401, 200, 200, 200},
-        {"GET", "/v1/scenes/match-1/export", "", 401, 200, 200, 200},
-        {"GET", "/v1/scenes/match-1/events?topics=none", "", 401, 400, 400, 400},
-        {"PUT", "/v1/scenes/match-2", "{}", 401, 403, 201, 200},
-        {"PUT", "/v1/scenes/match-1/boxes/b", BOX, 401, 403, 201, 200},
-        {"PUT", "/v1/scenes/other/boxes/b", BOX, 401, 403, 403, 201},
-        {"PATCH", "/v1/scenes/match-1/boxes/b", "{}", 401, 403, 200, 200},
+        {"GET", "/", "", 200, 200, 200, 200, 200},
+        {"GET", "/healthz", "", 200, 200, 200, 200, 200},
+        {"GET", "/readyz", "", 200, 200, 200, 200, 200},
+        {"GET", "/openapi.json", "", 200, 200, 200, 200, 200},
+        {"GET", "/docs", "", 200, 200, 200, 200, 200},
+        {"GET", "/metrics", "", 401, 200, 200, 200, 403},
+        {"GET", "/v1/scenes", "", 401, 200, 200, 200, 403},
+        {"GET", "/v1/scenes/match-1", "", 401, 200, 200, 200, 403},
+        {"GET", "/v1/scenes/other", "", 401, 200, 403, 200, 403},
+        {"GET", "/v1/scenes/nowhere", "", 401, 404, 403, 404, 403},
+        {"GET", "/v1/scenes/match-9", "", 401, 404, 404, 404, 403},
+        {"GET", "/v1/scenes/match-1/boxes", "", 401, 200, 200, 200, 403},
+        {"GET", "/v1/scenes/match-1/boxes/a", "", 401, 200, 200, 200, 403},
+        {"GET", "/v1/scenes/match-1/export", "", 401, 200, 200, 200, 403},
+        {"GET", "/v1/scenes/match-1/log", "", 401, 200, 200, 200, 403},
+        {"GET", "/v1/scenes/match-1/queries", "", 401, 200, 200, 200, 403},
+        {"GET", "/v1/scenes/other/queries", "", 401, 200, 403, 200, 403},
+        {"GET", "/v1/scenes/match-1/events?topics=none", "", 401, 400, 400, 400, 403},
+        {"PUT", "/v1/scenes/match-2", "{}", 401, 403, 201, 200, 200},
+        {"PUT", "/v1/scenes/match-1/boxes/b", BOX, 401, 403, 201, 200, 200},
+        {"PUT", "/v1/scenes/other/boxes/b", BOX, 401, 403, 403, 201, 200},
+        {"PATCH", "/v1/scenes/match-1/boxes/b", "{}", 401, 403, 200, 200, 200},
         {"POST", "/v1/scenes/match-1/boxes/b/transform", "{\"translate\":[1,0,0]}", 401, 403, 200,
-         200},
-        {"POST", "/v1/scenes/match-1/boxes/b/merge", "{\"with\":[\"a\"]}", 401, 403, 200, 200},
-        {"POST", "/v1/scenes/match-1/query/all-pairs", "{}", 401, 200, 200, 200},
-        {"POST", "/v1/scenes/match-1/commit", "{\"queries\":[{\"kind\":\"all-pairs\"}]}", 401, 200,
          200, 200},
+        {"POST", "/v1/scenes/match-1/boxes/b/merge", "{\"with\":[\"a\"]}", 401, 403, 200, 200, 200},
+        {"PUT", "/v1/scenes/match-1/frames/f", "{}", 401, 403, 201, 200, 200},
+        {"PUT", "/v1/scenes/other/frames/f", "{}", 401, 403, 403, 201, 200},
+        {"GET", "/v1/scenes/match-1/frames", "", 401, 200, 200, 200, 403},
+        {"GET", "/v1/scenes/other/frames", "", 401, 200, 403, 200, 403},
+        {"GET", "/v1/scenes/match-1/frames/f", "", 401, 200, 200, 200, 403},
+        {"GET", "/v1/scenes/other/frames/f", "", 401, 200, 403, 200, 403},
+        {"DELETE", "/v1/scenes/match-1/frames/f", "", 401, 403, 204, 404, 404},
+        {"DELETE", "/v1/scenes/other/frames/f", "", 401, 403, 403, 204, 404},
+        {"POST", "/v1/scenes/match-1/query/all-pairs", "{}", 401, 200, 200, 200, 403},
+        {"POST", "/v1/scenes/match-1/commit", "{\"queries\":[{\"kind\":\"all-pairs\"}]}", 401, 200,
+         200, 200, 403},
         {"POST", "/v1/scenes/match-1/query/point",
          "{\"points\":[[0,0,0]],\"with\":{\"put\":{\"c\":" BOX "},\"remove\":[\"a\"]}}", 401, 200,
-         200, 200},
-        {"POST", "/v1/scenes/match-1/commit", "{\"put\":{\"c\":" BOX "}}", 401, 403, 200, 200},
+         200, 200, 403},
+        {"POST", "/v1/scenes/match-1/commit", "{\"put\":{\"c\":" BOX "}}", 401, 403, 200, 200, 200},
         {"POST", "/v1/scenes/match-1/commit", "{\"dry_run\":true,\"put\":{\"c\":" BOX "}}", 401,
-         403, 200, 200},
-        {"POST", "/v1/scenes/match-1/commit", "{\"restart\":true,\"time\":7}", 401, 403, 200, 200},
-        {"POST", "/v1/scenes/match-1/commit", "{\"remove\":[\"c\"]}", 401, 403, 200, 200},
+         403, 200, 200, 200},
+        {"POST", "/v1/scenes/match-1/commit", "{\"restart\":true,\"time\":7}", 401, 403, 200, 200,
+         200},
+        {"POST", "/v1/scenes/match-1/commit", "{\"remove\":[\"c\"]}", 401, 403, 200, 200, 200},
         {"POST", "/v1/scenes/match-1/commit", "{\"pose\":{\"b\":{\"center\":[1,1,1]}}}", 401, 403,
-         200, 200},
-        {"POST", "/v1/scenes/match-1/commit", "{\"time\":1e9}", 401, 403, 200, 200},
-        {"POST", "/v1/scenes/match-1/import", "{", 401, 403, 415, 415},
-        {"DELETE", "/v1/scenes/match-1/boxes/b", "", 401, 403, 204, 404},
-        {"DELETE", "/v1/scenes/match-2", "", 401, 403, 403, 204},
-        {"GET", "/nowhere", "", 404, 404, 404, 404},
-        {"PUT", "/v1/scenes", "{}", 405, 405, 405, 405},
+         200, 200, 200},
+        {"POST", "/v1/scenes/match-1/commit", "{\"time\":1e9}", 401, 403, 200, 200, 200},
+        {"POST", "/v1/scenes/match-1/import", "{", 401, 403, 415, 415, 415},
+        {"POST", "/v1/scenes/match-1/copy", "{\"to\":\"match-3\"}", 401, 403, 201, 409, 403},
+        {"DELETE", "/v1/scenes/match-1/boxes/b", "", 401, 403, 204, 404, 404},
+        {"DELETE", "/v1/scenes/match-2", "", 401, 403, 403, 204, 403},
+        {"GET", "/nowhere", "", 404, 404, 404, 404, 404},
+        {"PUT", "/v1/scenes", "{}", 405, 405, 405, 405, 405},
     };
+    bool tried[64] = {false};
+    ck_assert_uint_le(srv_route_count, sizeof tried / sizeof *tried);
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         const struct {
             const char *who;
             int status;
-        } senders[] = {{"", cases[i].nobody},
-                       {"Authorization: Bearer late\r\n", cases[i].nobody},
-                       {READER, cases[i].reader},
-                       {WRITER, cases[i].writer},
-                       {ADMIN, cases[i].admin}};
+        } senders[] = {
+            {"", cases[i].nobody},     {"Authorization: Bearer late\r\n", cases[i].nobody},
+            {READER, cases[i].reader}, {WRITER, cases[i].writer},
+            {ADMIN, cases[i].admin},   {PEN, cases[i].pen}};
         for (size_t s = 0; s < sizeof senders / sizeof *senders; s++) {
             const int got =
                 ask_with(senders[s].who, cases[i].method, cases[i].path, "%s", cases[i].body);
@@ -184,18 +228,45 @@ START_TEST(what_a_token_allows)
                           heard);
             ck_assert((got == 401) == (strstr(heard, "WWW-Authenticate: Bearer\r\n") != NULL));
         }
+        mark_route(tried, cases[i].method, cases[i].path);
     }
-    printf("%zu requests by 5 senders\n", sizeof cases / sizeof *cases);
+    for (size_t i = 0; i < srv_route_count; i++)
+        ck_assert_msg(tried[i], "no case tries the route %zu, %s", i, srv_route_table[i].pattern);
+    printf("%zu requests by 6 senders to %zu routes\n", sizeof cases / sizeof *cases,
+           srv_route_count);
 }
 END_TEST
 
-/* A token that may write and not read. "pen" by its hash. */
+START_TEST(a_recorded_query_has_the_id_of_its_request_and_the_name_of_its_token)
+{
+    static const char point[] = "{\"points\":[[0,0,0]]}";
+    static const char commit[] = "{\"queries\":[{\"kind\":\"all-pairs\"}]}";
+    static const char *const ends[] = {"\"request\":\"look-1\",\"token\":\"r\"}",
+                                       "\"request\":\"look-2\",\"token\":\"a\"}",
+                                       "\"request\":\"tick-1\",\"token\":\"w\"}"};
+    ck_assert_int_eq(ask_with(ADMIN, "PUT", "/v1/scenes/match-1", "{\"record\":9}"), 200);
+    ck_assert_int_eq(ask_with(READER "X-Request-Id: look-1\r\n", "POST",
+                              "/v1/scenes/match-1/query/point", "%s", point),
+                     200);
+    ck_assert_int_eq(ask_with(ADMIN "X-Request-Id: look-2\r\n", "POST",
+                              "/v1/scenes/match-1/query/point", "%s", point),
+                     200);
+    ck_assert_int_eq(ask_with(WRITER "X-Request-Id: tick-1\r\n", "POST",
+                              "/v1/scenes/match-1/commit", "%s", commit),
+                     200);
+    ck_assert_int_eq(ask_with(READER, "GET", "/v1/scenes/match-1/queries", "%s", ""), 200);
+    const char *at = heard;
+    for (size_t i = 0; i < sizeof ends / sizeof *ends; i++) {
+        at = strstr(at, ends[i]);
+        ck_assert_msg(at != NULL, "%s\n%s", ends[i], heard);
+    }
+}
+END_TEST
+
 static void setup_pen(void)
 {
     name_files();
-    write_file(tokens, "{\"tokens\":[{\"name\":\"p\",\"sha256\":"
-                       "\"e21a6b0cb193057e06ac16b813443b3e6abae0db22762c6956a78ea049453058\","
-                       "\"scopes\":[\"write\"],\"scenes\":[\"*\"]}]}");
+    write_file(tokens, token_file);
     service_start((const char *[]){"--token-file", tokens, NULL});
 }
 
@@ -214,14 +285,16 @@ START_TEST(write_alone_is_enough_for_changes_and_for_no_query)
         {"DELETE", "/v1/scenes/s/boxes/a", "%s", "", 204},
         {"GET", "/v1/scenes/s", "%s", "", 403},
         {"POST", "/v1/scenes/s/query/all-pairs", "{}%s", "", 403},
+        {"POST", "/v1/scenes/s/copy", "{\"to\":\"t\"}%s", "", 403},
+        {"PUT", "/v1/scenes/s/frames/f", "{}%s", "", 201},
+        {"DELETE", "/v1/scenes/s/frames/f", "%s", "", 204},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         char body[400];
         const char *hole = strstr(cases[i].format, "%s");
         (void)snprintf(body, sizeof body, "%.*s%s%s", (int)(hole - cases[i].format),
                        cases[i].format, cases[i].more, hole + 2);
-        const int got =
-            ask_with("Authorization: Bearer pen\r\n", cases[i].method, cases[i].path, "%s", body);
+        const int got = ask_with(PEN, cases[i].method, cases[i].path, "%s", body);
         ck_assert_msg(got == cases[i].status, "%s %s %s: %d\n%s", cases[i].method, cases[i].path,
                       body, got, heard);
         ck_assert((cases[i].more == query) ==
@@ -342,6 +415,8 @@ int main(void)
     tcase_add_checked_fixture(tokens_case, setup_tokens, stop_and_remove);
     tcase_set_timeout(tokens_case, test_timeout(60));
     tcase_add_test(tokens_case, what_a_token_allows);
+    tcase_add_test(tokens_case,
+                   a_recorded_query_has_the_id_of_its_request_and_the_name_of_its_token);
     tcase_add_test(tokens_case, scenes_outside_a_pattern_are_not_listed);
     suite_add_tcase(suite, tokens_case);
     TCase *pen = tcase_create("pen");
