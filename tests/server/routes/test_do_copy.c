@@ -22,6 +22,7 @@ START_TEST(a_copy_needs_read_on_the_one_and_write_on_the_other)
         {WRITER, "match-1", "other", 403}, /* whether or not it is there */
         {WRITER, "match-1", "new", 403},
         {WRITER, "other", "match-2", 403},
+        {PEN, "match-1", "match-2", 403}, /* it may not read what it would copy */
         {WRITER, "match-1", "match-1", 409},
         {WRITER, "match-none", "match-2", 404},
         {WRITER, "match-1", "match-2", 201},
