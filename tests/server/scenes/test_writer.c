@@ -400,6 +400,38 @@ START_TEST(copies_are_made_beside_the_work_and_take_their_place_at_the_end)
 }
 END_TEST
 
+/* The loop does not run while the copy is made, so whoever waited for it would wait for good. */
+START_TEST(a_scene_takes_commits_until_a_copy_replaces_it)
+{
+    struct srv_write copy;
+    ck_assert_int_eq(write_now(op_of(SRV_OP_EDIT, "a", row_edit(0, 50, 0))).status, OBB_OK);
+    ck_assert_int_eq(write_now(op_of(SRV_OP_EDIT, "b", row_edit(0, 3, 0))).status, OBB_OK);
+    const struct obb_scene *replaced = obb_store_find(writer.store, obb_str_of("b"));
+    aim_copy(&copy, "b", true);
+    begin_write(&copy);
+    ck_assert_uint_eq(under_way, 1);
+    told[0] = '\0';
+    for (int i = 2; i <= 4; i++) {
+        const struct srv_write both[] = {
+            write_now(op_of(SRV_OP_EDIT, "b", row_edit(0, 3 + i, i))),
+            write_now(op_of(SRV_OP_EDIT, "a", row_edit(0, 50 + i, i)))};
+        for (size_t k = 0; k < 2; k++) {
+            ck_assert_int_eq(both[k].status, OBB_OK);
+            ck_assert_int_eq((int)both[k].committed.moment.revision, i);
+        }
+        ck_assert_ptr_eq(both[0].scene, replaced);
+    }
+    ck_assert_uint_eq(obb_store_boxes(writer.store), 54 + 7);
+    ck_assert_str_eq(told, "1:2:b@2 2:2:b@2 1:2:a@2 2:2:a@2 1:2:b@3 2:2:b@3 1:2:a@3 2:2:a@3 "
+                           "1:2:b@4 2:2:b@4 1:2:a@4 2:2:a@4 ");
+    told[0] = '\0';
+    run_loop();
+    ck_assert_int_eq(copy.status, OBB_OK);
+    ck_assert_uint_eq(obb_store_boxes(writer.store), 54 + 50); /* as the source was */
+    ck_assert_str_eq(told, "1:removed 2:removed 1:4:b@1 2:4:b@1 ");
+}
+END_TEST
+
 START_TEST(copies_that_come_to_nothing_leave_nothing)
 {
     atomic_bool given_up = false;
@@ -574,6 +606,7 @@ int main(void)
     tcase_add_test(ops, merges_in_space_are_prepared_on_the_pool);
     tcase_add_test(ops, many_frames_are_prepared_on_the_pool_and_few_on_the_loop);
     tcase_add_test(ops, copies_are_made_beside_the_work_and_take_their_place_at_the_end);
+    tcase_add_test(ops, a_scene_takes_commits_until_a_copy_replaces_it);
     tcase_add_test(ops, copies_that_come_to_nothing_leave_nothing);
     tcase_add_test(ops, cancelled_writes_change_nothing);
     tcase_add_test(ops, before_the_loop_runs_nothing_goes_to_the_pool);
