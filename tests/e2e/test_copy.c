@@ -19,7 +19,8 @@ static void setup(void)
 {
     daemon_start(&daemon, (const char *[]){"--scene-limit", "3", "--box-limit", "10", NULL});
     client = http_open(daemon.url);
-    expect(client, "PUT", "/v1/scenes/s", "{\"history\":{\"span\":200,\"commits\":9}}", 201, NULL);
+    expect(client, "PUT", "/v1/scenes/s", "{\"history\":{\"span\":200,\"commits\":9},\"record\":3}",
+           201, NULL);
     expect(client, "POST", "/v1/scenes/s/commit",
            "{\"time\":1000,\"put\":{\"a\":" UNIT ",\"gone\":" UNIT
            ",\"b\":{\"center\":[4,0,0],\"half_extents\":[1,1,1],\"category\":6,\"entity\":\"e\","
@@ -54,8 +55,8 @@ static const char *epoch_of(const char *method, const char *path, const char *bo
 START_TEST(a_copy_is_a_scene_of_its_own)
 {
     expect(client, "POST", COPY, "{\"to\":\"t\"}", 201,
-           "{\"name\":\"t\",\"dimensions\":3,\"history\":{\"span\":200,\"commits\":9},\"boxes\":2,"
-           "\"revision\":1,\"time\":1010,\"oldest\":{\"revision\":1,\"time\":1010},"
+           "{\"name\":\"t\",\"dimensions\":3,\"history\":{\"span\":200,\"commits\":9},\"record\":3,"
+           "\"boxes\":2,\"revision\":1,\"time\":1010,\"oldest\":{\"revision\":1,\"time\":1010},"
            "\"bounds\":{\"min\":[1,-1,-1],\"max\":[5,1,1]}}");
     expect(client, "GET", "/v1/scenes/t/boxes", NULL, 200,
            "{\"revision\":1,\"time\":1010,\"boxes\":[{\"name\":\"a\",\"id\":1,\"changed\":1,"
@@ -79,6 +80,41 @@ START_TEST(a_copy_is_a_scene_of_its_own)
     /* a copy of the copy; the answer has the epoch of what was made */
     const char *answered = epoch_of("POST", "/v1/scenes/t/copy", "{\"to\":\"u\"}", 201);
     ck_assert_str_eq(answered, epoch_of("GET", "/v1/scenes/u", NULL, 200));
+}
+END_TEST
+
+/* Copies the scene, whose settings are none that a new scene has, and looks for them in the copy:
+ * in the answer, in what is read, and in what the copy does. */
+START_TEST(a_copy_has_the_settings_of_its_source)
+{
+    static const char settings[] =
+        "{\"dimensions\":2,\"history\":{\"span\":70,\"commits\":2},\"record\":3}";
+    expect(client, "PUT", "/v1/scenes/plane", settings, 201, NULL);
+    expect(client, "POST", "/v1/scenes/plane/commit",
+           "{\"time\":5,\"put\":{\"a\":{\"center\":[3,4],\"half_extents\":[1,2],\"angle\":90}}}",
+           200, NULL);
+    expect(client, "POST", "/v1/scenes/plane/copy", "{\"to\":\"t\"}", 201, settings);
+    expect(client, "GET", "/v1/scenes/t", NULL, 200, settings);
+    expect(client, "GET", "/v1/scenes/t/boxes/a", NULL, 200,
+           "{\"center\":[3,4],\"half_extents\":[1,2],\"angle\":90}");
+    expect_problem(client, "PUT", "/v1/scenes/t/boxes/deep", UNIT, 422, "/center");
+    expect_problem(client, "PUT", "/v1/scenes/t", "{\"dimensions\":3}", 409, "/dimensions");
+    /* of the queries the last three are kept, of the history two commits and 70 ms */
+    for (int i = 1; i <= 4; i++)
+        expect(client, "POST", "/v1/scenes/t/query/all-pairs", test_text("{\"tag\":\"%d\"}", i),
+               200, NULL);
+    expect(client, "GET", "/v1/scenes/t/queries", NULL, 200,
+           "{\"queries\":[{\"tag\":\"2\"},{\"tag\":\"3\"},{\"tag\":\"4\"}]}");
+    for (int i = 1; i <= 3; i++)
+        expect(client, "POST", "/v1/scenes/t/commit",
+               test_text("{\"time\":%d,\"pose\":{\"a\":{\"center\":[%d,0]}}}", 5 + i, i), 200,
+               NULL);
+    expect(client, "GET", "/v1/scenes/t", NULL, 200,
+           "{\"revision\":4,\"oldest\":{\"revision\":2,\"time\":6}}");
+    expect(client, "POST", "/v1/scenes/t/commit",
+           "{\"time\":78.5,\"pose\":{\"a\":{\"center\":[9,0]}}}", 200, NULL);
+    expect(client, "GET", "/v1/scenes/t", NULL, 200,
+           "{\"revision\":5,\"oldest\":{\"revision\":4,\"time\":8}}");
 }
 END_TEST
 
@@ -275,6 +311,7 @@ int main(void)
     tcase_add_checked_fixture(tc, setup, teardown);
     tcase_set_timeout(tc, test_timeout(30));
     tcase_add_test(tc, a_copy_is_a_scene_of_its_own);
+    tcase_add_test(tc, a_copy_has_the_settings_of_its_source);
     tcase_add_test(tc, a_copy_has_the_frames_too);
     tcase_add_test(tc, a_past_state_can_be_copied);
     tcase_add_test(tc, a_scene_gives_its_place_only_to_a_copy_that_replaces_it);
