@@ -58,6 +58,15 @@ bool srv_tags_hold(const char *list, uint64_t first, uint64_t last, uint64_t epo
     return false;
 }
 
+/* Returns whether a tag that begins with a revision ends behind it, or behind an epoch. */
+static bool is_whole(const char *rest)
+{
+    enum { DIGITS = 16 };
+    if (*rest == '.' && strspn(rest + 1, "0123456789abcdef") == DIGITS)
+        rest += 1 + DIGITS;
+    return *rest == '"';
+}
+
 uint64_t srv_tags_least(const char *list)
 {
     uint64_t least = 0;
@@ -67,7 +76,7 @@ uint64_t srv_tags_least(const char *list)
         at += strspn(at, " \t,");
         if (*at == '\0')
             return least;
-        if (!read_revision(at, &revision, &rest))
+        if (!read_revision(at, &revision, &rest) || !is_whole(rest) || revision == 0)
             return 0;
         if (least == 0 || revision < least)
             least = revision;
