@@ -1,9 +1,14 @@
 /* Reads the input as the head of a request. The parser of targets agrees with a slow reader, and
  * reads a target that is written anew as the same. The table finds the route that a walk over all
  * patterns finds. Parameters are values in range, or a 400 whose sentence can be written as JSON.
- * Headers are refused if and only if two readers could see two different requests. */
+ * Headers are refused if and only if two readers could see two different requests. Epochs, the ids
+ * of events and lists of entity tags are what slow readers of them find. */
+#include "server/events/subscriber.h"
 #include "server/http/headers.h"
 #include "server/routes/table.h"
+#include "server/scenes/conditions.h"
+#include "server/scenes/lock.h"
+#include "server/scenes/services.h"
 #include "tests/fuzz/fuzz.h"
 
 #include <ctype.h>
@@ -249,6 +254,184 @@ static bool take_headers(char *at, char *end, srv_headers *h, struct strict *str
     return true;
 }
 
+/* ---- Epochs and revisions -------------------------------------------------------------------- */
+
+#define EPOCH      UINT64_C(0x00c0ffee01234567) /* of the scene */
+#define EPOCH_TEXT "00c0ffee01234567"
+
+enum { FIRST = 15, LAST = 17, MOST_TAGS = 16 }; /* revisions whose tags are looked for */
+
+/* A request about a scene, which is not there. */
+static void begin_request(struct srv_request *request)
+{
+    static struct srv_services services;
+    static struct srv_locks locks;
+    if (services.store == NULL)
+        fuzz_check(obb_store_create(1, 1, NULL, &services.store) == OBB_OK, "memory");
+    services.locks = &locks;
+    *request = (struct srv_request){.services = &services, .epoch = EPOCH};
+    request->target.parts[SRV_SCENE_PART] = obb_str_of("s");
+    request->target.part_count = SRV_SCENE_PART + 1;
+    obb_arena_init(&request->arena);
+}
+
+static void check_epoch(const char *text)
+{
+    struct srv_request request;
+    wire_problem problem = {0};
+    begin_request(&request);
+    bool expected = strlen(text) == 16;
+    for (const char *at = text; *at != '\0'; at++)
+        expected = expected && isxdigit((unsigned char)*at);
+    request.if_epoch_sent = text;
+    fuzz_check(srv_epoch_check(&request, SRV_MAKES_NONE_YET, &problem) == expected,
+               "an epoch is taken for what it is not");
+    fuzz_check(request.has_if_epoch == expected, "an epoch is there, or not");
+    fuzz_check(!expected || request.if_epoch == strtoull(text, NULL, 16), "another epoch");
+    fuzz_check(expected || (problem.status == 400 && problem.detail != NULL &&
+                            obb_utf8_valid(obb_str_of(problem.detail))),
+               "a refusal that can be written");
+    obb_arena_fini(&request.arena);
+}
+
+static void check_event_id(const char *text)
+{
+    struct srv_request request;
+    struct srv_subscriber s = {.returns = false};
+    begin_request(&request);
+    char digits[17] = "";
+    const size_t length = strcspn(text, ".");
+    bool is_revision = length > 0 && length < sizeof digits;
+    for (size_t i = 0; i < length && is_revision; i++)
+        is_revision = isdigit((unsigned char)text[i]) != 0;
+    if (is_revision)
+        memcpy(digits, text, length);
+    is_revision =
+        is_revision && (text[length] == '\0' || strcmp(text + length, "." EPOCH_TEXT) == 0);
+    request.last_event_id = text;
+    srv_subscriber_init(&s, &request, &(wire_event_params){.topics = 1});
+    fuzz_check(s.returns, "who comes back is taken for somebody new");
+    fuzz_check(s.last == (is_revision ? strtoull(digits, NULL, 10) : UINT64_MAX),
+               "an event that was not the last one");
+    obb_arena_fini(&request.arena);
+}
+
+struct tag {
+    obb_str opaque; /* between the quotes */
+    bool weak;
+};
+
+/* Reads a list of tags as RFC 9110, sections 5.6.1 and 8.8.3, allows it. false: it is none. */
+static bool read_tags(const char *at, struct tag *tags, size_t *count)
+{
+    for (*count = 0;; (*count)++) {
+        at += strspn(at, " \t,");
+        if (*at == '\0')
+            return true;
+        const bool weak = strncmp(at, "W/", 2) == 0;
+        at += weak ? 2 : 0;
+        const char *end = *at == '"' ? strchr(at + 1, '"') : NULL;
+        if (end == NULL || *count == MOST_TAGS)
+            return false;
+        tags[*count] = (struct tag){{at + 1, (size_t)(end - at - 1)}, weak};
+        for (const char *c = at + 1; c < end; c++)
+            if ((unsigned char)*c <= ' ' || *c == 127)
+                return false;
+        at = end + 1 + strspn(end + 1, " \t");
+        if (*at != ',' && *at != '\0')
+            return false;
+    }
+}
+
+/* Writes the tags of a revision, in quotes: without the epoch and with it. */
+static void write_tags(int revision, char (*out)[40])
+{
+    (void)snprintf(out[0], sizeof out[0], "\"%d\"", revision);
+    (void)snprintf(out[1], sizeof out[1], "\"%d." EPOCH_TEXT "\"", revision);
+}
+
+static bool is_sought(obb_str opaque)
+{
+    char tags[2][40];
+    for (int revision = FIRST; revision <= LAST; revision++) {
+        write_tags(revision, tags);
+        for (int i = 0; i < 2; i++)
+            if (opaque.length == strlen(tags[i]) - 2 &&
+                memcmp(opaque.bytes, tags[i] + 1, opaque.length) == 0)
+                return true;
+    }
+    return false;
+}
+
+/* Returns whether one of the sought tags, or the one that stands for all, is anywhere in the
+ * text. */
+static bool could_hold(const char *text)
+{
+    char tags[2][40];
+    bool could = strchr(text, '*') != NULL;
+    for (int revision = FIRST; revision <= LAST; revision++) {
+        write_tags(revision, tags);
+        could = could || strstr(text, tags[0]) != NULL || strstr(text, tags[1]) != NULL;
+    }
+    return could;
+}
+
+/* Returns the revision of a tag, 0: it has none. */
+static uint64_t revision_of(obb_str opaque)
+{
+    char text[40] = "", again[64];
+    unsigned long long revision;
+    if (opaque.length == 0 || opaque.length >= sizeof text)
+        return 0;
+    memcpy(text, opaque.bytes, opaque.length);
+    char *dot = strchr(text, '.');
+    if (dot != NULL && (strlen(dot) != 17 || strspn(dot + 1, "0123456789abcdef") != 16))
+        return 0;
+    if (dot != NULL)
+        *dot = '\0';
+    revision = strtoull(text, NULL, 10);
+    (void)snprintf(again, sizeof again, "%llu", revision);
+    return strcmp(text, again) == 0 ? revision : 0; /* beyond the largest number, too */
+}
+
+static void check_tags(const char *text)
+{
+    struct tag tags[MOST_TAGS];
+    size_t count = 0;
+    const bool all = strcmp(text, "*") == 0;
+    if (!all && !read_tags(text, tags, &count)) {
+        fuzz_check(!srv_tags_hold(text, FIRST, LAST, EPOCH, true) || could_hold(text),
+                   "a tag that is not there");
+        (void)srv_tags_least(text);
+        return;
+    }
+    bool strong = all, any = all;
+    uint64_t least = all || count == 0 ? 0 : UINT64_MAX;
+    for (size_t i = 0; !all && i < count; i++) {
+        const uint64_t revision = tags[i].weak ? 0 : revision_of(tags[i].opaque);
+        strong = strong || (!tags[i].weak && is_sought(tags[i].opaque));
+        any = any || is_sought(tags[i].opaque);
+        least = revision < least ? revision : least;
+    }
+    fuzz_check(srv_tags_hold(text, FIRST, LAST, EPOCH, false) == strong, "strong tags");
+    fuzz_check(srv_tags_hold(text, FIRST, LAST, EPOCH, true) == any, "weak tags");
+    fuzz_check(srv_tags_least(text) == least, "the least revision");
+}
+
+static void check_conditions(const srv_headers *h)
+{
+    if (h->if_epoch != NULL)
+        check_epoch(h->if_epoch);
+    if (h->last_event_id != NULL)
+        check_event_id(h->last_event_id);
+    if (h->if_match != NULL)
+        check_tags(h->if_match);
+    if (h->if_none_match != NULL)
+        check_tags(h->if_none_match);
+}
+
+/* ---- Headers as a whole ---------------------------------------------------------------------- */
+
 static void check_values(const srv_headers *h)
 {
     static const char *const names[] = {"obbd.example"};
@@ -286,8 +469,10 @@ static void check_headers(char *text, size_t length)
                               h.chunked == (strict.codings == 1)),
                    "a body of another length");
     }
-    if (h.fault == NULL)
+    if (h.fault == NULL) {
         check_values(&h);
+        check_conditions(&h);
+    }
     obb_arena_fini(&arena);
 }
 
