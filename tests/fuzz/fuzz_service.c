@@ -3,9 +3,10 @@
  * The loop is run by hand, --memory-limit is 8 MiB and --request-timeout a second.
  *
  * Every answer is one that the published document allows. A 503 carries Retry-After, and a problem
- * has a detail. Each whole request is answered. Revisions never go back. At rest nothing is drawn
- * from the memory limit, no job waits, each scene agrees with the list of its boxes, and an import
- * of its export holds the same. The service ends when it is told to. */
+ * has a detail. Each whole request is answered. Revisions never go back. Nothing is done for a
+ * request whose Obbd-If-Epoch is not the epoch of its scene. At rest nothing is drawn from the
+ * memory limit, no job waits, each scene agrees with the list of its boxes, and an import of its
+ * export holds the same. The service ends when it is told to. */
 #include "proto/wire.h"
 #include "server/base/loop.h"
 #include "server/server.h"
@@ -44,6 +45,7 @@ struct asked {
     int scene;     /* the number of its scene; -1: none */
     bool follows;  /* an event stream, which nobody waits for */
     bool fallible; /* an allocation may have failed since it was sent, or it was not sent whole */
+    char if_epoch[48]; /* its Obbd-If-Epoch; "": none */
 };
 
 struct client {
@@ -65,7 +67,9 @@ static size_t fault_in;          /* allocations until one fails; 0: none */
 static bool authorised;          /* the service knows tokens */
 static bool narrow;              /* --memory-limit is 1 MiB */
 static bool wide;                /* the input chooses among all templates, else the first of them */
+static bool conditional;         /* many requests name an epoch, or a revision with its epoch */
 static double revisions[SCENES]; /* the newest that was answered */
+static char epochs[SCENES][48];  /* as the last answer about it said; "": no answer did */
 static bool deleted[SCENES];     /* somebody asked for that */
 
 static const char *const scenes[SCENES] = {"a", "b%2Fc", "flat"};
@@ -168,6 +172,23 @@ static void check_problem(const struct asked *asked, const char *head, const cha
         finding(asked, "503 without Retry-After", head, strlen(head));
 }
 
+/* Keeps the epoch of the scene. A request that was done has named that epoch, or none. */
+static void check_epoch(const struct asked *asked, int status, const char *head)
+{
+    char room[48];
+    const char *epoch = field_of(head, "Obbd-Epoch", room, sizeof room);
+    const bool copies = strstr(asked->target, "/copy") != NULL; /* it answers the copy's epoch */
+    if (asked->scene >= 0 && epoch != NULL && !copies)
+        (void)snprintf(epochs[asked->scene], sizeof epochs[0], "%s", epoch);
+    if (asked->scene < 0 || asked->if_epoch[0] == '\0' || status >= 400)
+        return;
+    const bool good = copies ? strlen(asked->if_epoch) == 16 &&
+                                   strspn(asked->if_epoch, "0123456789abcdefABCDEF") == 16
+                             : epoch != NULL && strcasecmp(epoch, asked->if_epoch) == 0;
+    if (!good)
+        finding(asked, asked->if_epoch, head, strlen(head));
+}
+
 /* body: of the answer, with its chunks joined. */
 static void judge(const struct asked *asked, int status, const char *head, const char *body,
                   size_t length)
@@ -177,6 +198,7 @@ static void judge(const struct asked *asked, int status, const char *head, const
     const bool headless = strcmp(asked->method, "HEAD") == 0;
     if (status == 500 || status == 501)
         finding(asked, "the service has failed", head, strlen(head));
+    check_epoch(asked, status, head);
     const char *fault =
         schema_check(published, &(struct schema_exchange){.method = asked->method,
                                                           .target = asked->target,
@@ -774,6 +796,58 @@ static const char *const tokens[] = {
     "Authorization: Bearer admin\r\n", "Authorization: Bearer admin\r\n",
     "Authorization: Bearer writer\r\n", "Authorization: Bearer reader\r\n"};
 
+/* Writes a field with an epoch or a revision: those of the scene's last answer, those of another
+ * scene, or spoilt ones. */
+static void write_condition(struct fuzz_input *in, struct asked *asked, char *out, size_t size)
+{
+    static const char *const forms[] = {"Obbd-If-Epoch: E",       "Obbd-If-Epoch: E",
+                                        "If-Match: \"R.E\"",      "If-Match: \"1\", \"R.E\"",
+                                        "If-None-Match: \"R.E\"", "If-None-Match: W/\"R.E\", \"3\"",
+                                        "Last-Event-ID: R.E",     "Last-Event-ID: R"};
+    const char *form = PICK(forms, in);
+    const int which = fuzz_next(in);
+    const int scene = asked->scene >= 0 && which % 4 != 3 ? asked->scene : which / 4 % SCENES;
+    char epoch[48];
+    (void)snprintf(epoch, sizeof epoch, "%s",
+                   epochs[scene][0] != '\0' ? epochs[scene] : "00c0ffee01234567");
+    const size_t digits = strlen(epoch);
+    const size_t at = (size_t)fuzz_next(in) % digits;
+    switch (which / 16) {
+    case 10: /* another digit */
+    case 11:
+        epoch[at] = "0123456789abcdef"[fuzz_next(in) % 16];
+        break;
+    case 12: /* in capitals */
+        for (size_t i = 0; i < digits; i++)
+            epoch[i] = epoch[i] >= 'a' && epoch[i] <= 'f' ? (char)(epoch[i] - 'a' + 'A') : epoch[i];
+        break;
+    case 13: /* too short */
+        epoch[at] = '\0';
+        break;
+    case 14: /* too long */
+        (void)snprintf(epoch + digits, sizeof epoch - digits, "%d", fuzz_next(in));
+        break;
+    case 15: /* no digit. Control characters would break the whole field */
+        epoch[at] = (char)(' ' + fuzz_next(in) % 95);
+        break;
+    default:
+        break;
+    }
+    if (strncmp(form, "Obbd", 4) == 0)
+        (void)snprintf(asked->if_epoch, sizeof asked->if_epoch, "%s", epoch);
+    size_t length = 0;
+    for (const char *c = form; *c != '\0' && length + 64 < size; c++)
+        if (*c == 'E' && (c[1] == '\0' || c[1] == '"'))
+            length += (size_t)snprintf(out + length, size - length, "%s", epoch);
+        else if (*c == 'R' && (c[1] == '\0' || c[1] == '.'))
+            length +=
+                (size_t)snprintf(out + length, size - length, "%.0f",
+                                 (which % 4 == 2 ? 0 : revisions[scene]) + fuzz_next(in) % 3 - 1);
+        else
+            out[length++] = *c;
+    (void)snprintf(out + length, size - length, "\r\n");
+}
+
 /* Says head and body, in one of the ways in which a body may come. */
 static void say_request(struct client *c, struct fuzz_input *in, const char *head,
                         const struct text *body)
@@ -811,6 +885,7 @@ static void say_request(struct client *c, struct fuzz_input *in, const char *hea
 static void ask(struct client *c, struct fuzz_input *in)
 {
     static char room[BODY], head[2048];
+    char condition[256] = "";
     struct text body = {.bytes = room};
     const struct service_route route = PICK_ANY(routes, in);
     const int form = fuzz_next(in);
@@ -829,9 +904,12 @@ static void ask(struct client *c, struct fuzz_input *in)
     asked.follows =
         strstr(asked.target, "/events") != NULL || strstr(asked.target, "follow=true") != NULL;
     const char *extra = fuzz_next(in) % 4 == 0 ? PICK(extras, in) : "";
-    (void)snprintf(head, sizeof head, "%s %s HTTP/1.1\r\nHost: localhost\r\n%s%s%s%s%s",
+    if (conditional && fuzz_next(in) % 2 == 0)
+        write_condition(in, &asked, condition, sizeof condition);
+    (void)snprintf(head, sizeof head, "%s %s HTTP/1.1\r\nHost: localhost\r\n%s%s%s%s%s%s",
                    asked.method, asked.target, asked.type != NULL ? "Content-Type: " : "",
                    asked.type != NULL ? asked.type : "", asked.type != NULL ? "\r\n" : "", extra,
+                   condition,
                    authorised && strstr(extra, "Authorization") == NULL ? PICK(tokens, in) : "");
     asked.length = body.length;
     asked.body = malloc(body.length + 1);
@@ -1100,7 +1178,8 @@ static bool start(struct fuzz_input *in, srv_config *config)
     char error[256];
     authorised = how % 2 == 1;
     narrow = how / 4 % 4 == 3;
-    wide = how / 64 == 3;
+    wide = how / 64 >= 2;
+    conditional = how / 64 == 2;
     (void)snprintf(listen, sizeof listen, "unix:%s", socket_path);
     const char *const words[] = {"obbd",
                                  "--listen",
@@ -1165,6 +1244,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t length)
         set_up();
     memset(revisions, 0, sizeof revisions);
     memset(deleted, 0, sizeof deleted);
+    memset(epochs, 0, sizeof epochs);
     if (!start(&in, &config))
         return 0;
     const bool at_rest = fuzz_next(&in) % 4 != 0;
