@@ -107,11 +107,50 @@ START_TEST(answers_in_columns_have_their_own_rules)
         {"{\"boxes\":[1],\"k\":2,\"columns\":true,\"by\":\"id\"}", 422, "/k"},
     };
     CHECK_REFUSALS(DUMP_QUERY + OBB_QUERY_NEAREST, 3, of_nearest);
-    static const struct refusal of_points[] = {
-        {"{\"points\":[],\"columns\":true}", 422, "/columns"},
-        {"{\"points\":[],\"float\":32}", 422, "/float"},
+    static const struct refusal of_sweeps[] = {
+        {"{\"sweeps\":[],\"columns\":true,\"mode\":\"all\"}", 422, "/mode"},
+        {"{\"sweeps\":[],\"mode\":\"closest_per_entity\",\"columns\":true}", 422, "/mode"},
+        {"{\"sweeps\":[],\"columns\":true,\"by\":\"name\"}", 422, "/by"},
     };
-    CHECK_REFUSALS(DUMP_QUERY + OBB_QUERY_POINT, 3, of_points);
+    CHECK_REFUSALS(DUMP_QUERY + OBB_QUERY_SWEEP, 3, of_sweeps);
+}
+END_TEST
+
+START_TEST(three_kinds_may_be_answered_in_columns)
+{
+    static const struct {
+        obb_query_kind kind;
+        bool may;
+        const char *items;
+    } rows[] = {
+        {OBB_QUERY_PAIRS, false, "\"pairs\":[]"},
+        {OBB_QUERY_ALL_PAIRS, false, "\"count_only\":false"},
+        {OBB_QUERY_OVERLAP, false, "\"shapes\":[]"},
+        {OBB_QUERY_POINT, false, "\"points\":[]"},
+        {OBB_QUERY_RAY, true, "\"rays\":[]"},
+        {OBB_QUERY_RAY, true, "\"rays\":[],\"mode\":\"closest\""},
+        {OBB_QUERY_RAY, true, "\"rays\":[],\"mode\":\"any\""},
+        {OBB_QUERY_SWEEP, true, "\"sweeps\":[]"},
+        {OBB_QUERY_SWEEP, true, "\"sweeps\":[],\"mode\":\"closest\""},
+        {OBB_QUERY_SWEEP, true, "\"sweeps\":[],\"mode\":\"any\""},
+        {OBB_QUERY_NEAREST, true, "\"points\":[]"},
+        {OBB_QUERY_NEAREST, true, "\"boxes\":[]"},
+    };
+    unsigned kinds = 0;
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        char columns[128], narrow[128];
+        (void)snprintf(columns, sizeof columns, "{%s,\"columns\":true}", rows[i].items);
+        (void)snprintf(narrow, sizeof narrow, "{%s,\"float\":32}", rows[i].items);
+        kinds |= 1u << rows[i].kind;
+        if (rows[i].may) {
+            const obb_query q = query_of(rows[i].kind, columns, 3);
+            ck_assert(q.columns && q.by_id);
+        } else {
+            const struct refusal refusals[] = {{columns, 422, "/columns"}, {narrow, 422, "/float"}};
+            CHECK_REFUSALS(DUMP_QUERY + (int)rows[i].kind, 3, refusals);
+        }
+    }
+    ck_assert_uint_eq(kinds, (1u << OBB_QUERY_KINDS) - 1); /* each kind has a row */
 }
 END_TEST
 
@@ -349,6 +388,7 @@ int main(void)
     tcase_add_test(tc, options_are_read);
     tcase_add_test(tc, points_may_be_one_flat_array);
     tcase_add_test(tc, answers_in_columns_have_their_own_rules);
+    tcase_add_test(tc, three_kinds_may_be_answered_in_columns);
     tcase_add_test(tc, a_tag_is_any_text_of_64_bytes);
     tcase_add_test(tc, boxes_to_explain_are_up_to_16_names);
     tcase_add_test(tc, a_problem_has_the_tag_wherever_it_stands);
