@@ -5,6 +5,7 @@
 #include "tests/support/expect.h"
 #include "tests/support/test.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #define SCENE   "/v1/scenes/s"
@@ -143,6 +144,161 @@ START_TEST(a_box_enters_and_leaves_a_frame)
     expect(client, "PUT", BOXES "/limb", "{\"frame\":\"bob\",\"center\":[0,0,1]," HALF "}", 200,
            "{\"center\":[0,0,10],\"frame\":\"bob\"}");
     expect(client, "PUT", BOXES "/limb", UNIT, 200, "{\"center\":[0,0,0],\"frame\":null}");
+}
+END_TEST
+
+/* `x` was put into a frame in some form, which is about (2, 3, 5) of the frame. It must lie in the
+ * scene as `holds` says, and be where the probe of that name is when it stands there for a question
+ * only. */
+static void lies(const char *scene, const char *frame, const char *form, const char *holds,
+                 const char *probe)
+{
+    char path[64], body[512];
+    (void)snprintf(path, sizeof path, "/v1/scenes/%s/boxes/x", scene);
+    (void)snprintf(body, sizeof body, "{\"frame\":\"%s\",%s}", frame, form);
+    expect(client, "PUT", path, body, 201, NULL); /* a new one */
+    expect(client, "GET", test_text("%s?include=aabb", path), NULL, 200, holds);
+    expect(client, "PATCH", path, "{\"frame\":null}", 200, NULL);
+    expect(client, "PUT", path, body, 200, NULL); /* and one that is there */
+    expect(client, "GET", test_text("%s?include=aabb", path), NULL, 200, holds);
+    (void)snprintf(path, sizeof path, "/v1/scenes/%s/query/overlap", scene);
+    (void)snprintf(body, sizeof body,
+                   "{\"filter\":{\"prefix\":\"a\"},\"shapes\":[{\"frame\":\"%s\",%s}]}", frame,
+                   form);
+    expect(client, "POST", path, body, 200,
+           test_text("{\"results\":[{\"boxes\":[\"%s\"]}]}", probe));
+    (void)snprintf(path, sizeof path, "/v1/scenes/%s/commit", scene);
+    (void)snprintf(body, sizeof body, "{\"remove\":[\"x\"],\"put\":{\"x\":{\"frame\":\"%s\",%s}}}",
+                   frame, form);
+    expect(client, "POST", path, body, 200, "{\"removed\":1,\"put\":1}");
+    (void)snprintf(path, sizeof path, "/v1/scenes/%s/boxes/x", scene);
+    expect(client, "GET", test_text("%s?include=aabb", path), NULL, 200, holds);
+    expect(client, "DELETE", path, NULL, 204, "");
+}
+
+#define EIGHT "[[1,1,2],[3,1,2],[1,5,2],[3,5,2],[1,1,8],[3,1,8],[1,5,8],[3,5,8]]" /* of the box */
+
+/* In the frame of ann, (x, y, z) is (1 + z, y, -x) of the scene: (2, 3, 5) is (6, 3, -2). A box of
+ * half extents 1, 2 and 3 along her axes has 3, 2 and 1 along those of the scene. */
+START_TEST(every_form_of_a_box_may_stand_in_a_frame)
+{
+    static const char along[] = "{\"center\":[6,3,-2],\"frame\":\"ann\",\"aabb\":{\"min\":"
+                                "[3,1,-3],\"max\":[9,5,-1]}}",
+                      across[] = "{\"center\":[6,3,-2],\"frame\":\"ann\",\"aabb\":{\"min\":"
+                                 "[5,1,-5],\"max\":[7,5,1]}}";
+    static const struct {
+        const char *form;
+        bool across; /* a quarter turn about y in the frame, too */
+    } rows[] = {
+        {"\"center\":[2,3,5],\"half_extents\":[1,2,3]", false},
+        {"\"center\":[2,3,5],\"half_extents\":[1,2,3],\"rotation\":[0,1,0,0]", false},
+        {"\"center\":[2,3,5],\"half_extents\":[1,2,3]," QUARTER, true},
+        {"\"center\":[2,3,5],\"half_extents\":[1,2,3],\"axes\":[[0,0,-1],[0,1,0]]", true},
+        {"\"center\":[2,3,5],\"half_extents\":[1,2,3],\"axes\":[[0,0,-1],[0,1,0],[1,0,0]]", true},
+        {"\"local\":{\"center\":[2,3,5]},\"half_extents\":[1,2,3]", false},
+        {"\"local\":{\"center\":[2,3,5]," QUARTER "},\"half_extents\":[1,2,3]", true},
+        {"\"min\":[1,1,2],\"max\":[3,5,8]", false},
+        {"\"min\":[-1,-2,-3],\"max\":[1,2,3],\"position\":[2,3,5]," QUARTER, true},
+        /* turned half about y, the corners are those from (1, 1, 2) to (3, 5, 8) */
+        {"\"min\":[0,0,0],\"max\":[2,4,6],\"position\":[3,1,8],\"rotation\":[0,1,0,0]", false},
+        {"\"matrix\":[1,0,0,0,0,2,0,0,0,0,3,0,2,3,5,1]", false},
+        {"\"matrix\":[2,0,0,0,0,2,0,0,0,0,3,0,2,3,5,1],\"half_extents\":[0.5,1,1]", false},
+        {"\"matrix\":[-1,0,0,0,0,2,0,0,0,0,3,0,2,3,5,1]", false}, /* a mirror */
+        {"\"matrix\":[0,0,-1,0,0,2,0,0,3,0,0,0,2,3,5,1]", true},
+        {"\"points\":[[1,1,2],[3,5,8]],\"fit\":\"aabb\"", false},
+        {"\"points\":" EIGHT ",\"fit\":\"pca\"", false},
+        {"\"points\":" EIGHT ",\"fit\":\"tight\"", false},
+        {"\"corners\":" EIGHT, false},
+    };
+    commit("{\"put\":{\"along\":{\"center\":[8.5,4.5,-1.5],\"half_extents\":[0.25,0.25,0.25]},"
+           "\"across\":{\"center\":[6.5,4.5,0.5],\"half_extents\":[0.25,0.25,0.25]}}}",
+           NULL);
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++)
+        lies("s", "ann", rows[i].form, rows[i].across ? across : along,
+             rows[i].across ? "across" : "along");
+    printf("%zu forms in a frame\n", sizeof rows / sizeof rows[0]);
+}
+END_TEST
+
+#define FOUR "[[1,1],[3,1],[1,5],[3,5]]"
+
+/* In the frame g, (x, y) is (1 - y, x) of the scene: (2, 3) is (-2, 2). */
+START_TEST(every_form_of_a_box_of_the_plane_may_stand_in_a_frame)
+{
+    static const char along[] = "{\"center\":[-2,2],\"frame\":\"g\",\"aabb\":{\"min\":[-4,1],"
+                                "\"max\":[0,3]}}",
+                      across[] = "{\"center\":[-2,2],\"frame\":\"g\",\"aabb\":{\"min\":[-3,0],"
+                                 "\"max\":[-1,4]}}";
+    static const struct {
+        const char *form;
+        bool across;
+    } rows[] = {
+        {"\"center\":[2,3],\"half_extents\":[1,2]", false},
+        {"\"center\":[2,3],\"half_extents\":[1,2],\"angle\":90", true},
+        {"\"local\":{\"center\":[2,3],\"angle\":90},\"half_extents\":[1,2]", true},
+        {"\"min\":[1,1],\"max\":[3,5]", false},
+        {"\"min\":[-1,-2],\"max\":[1,2],\"position\":[2,3],\"angle\":90", true},
+        {"\"points\":[[1,1],[3,5]],\"fit\":\"aabb\"", false},
+        {"\"points\":" FOUR ",\"fit\":\"pca\"", false},
+        {"\"points\":" FOUR ",\"fit\":\"tight\"", false},
+        {"\"corners\":" FOUR, false},
+    };
+    expect(client, "PUT", "/v1/scenes/p", "{\"dimensions\":2}", 201, NULL);
+    expect(client, "POST", "/v1/scenes/p/commit",
+           "{\"frames\":{\"g\":{\"center\":[1,0],\"angle\":90}},\"put\":{"
+           "\"along\":{\"center\":[-3.5,1.5],\"half_extents\":[0.25,0.25]},"
+           "\"across\":{\"center\":[-1.5,3.5],\"half_extents\":[0.25,0.25]}}}",
+           200, NULL);
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++)
+        lies("p", "g", rows[i].form, rows[i].across ? across : along,
+             rows[i].across ? "across" : "along");
+    printf("%zu forms in a frame of the plane\n", sizeof rows / sizeof rows[0]);
+}
+END_TEST
+
+START_TEST(boxes_in_columns_stand_in_their_frames)
+{
+    commit("{\"frames\":{\"bob\":{\"center\":[0,0,9]}}}", NULL);
+    /* limb leaves its frame, free comes into one, and two are new */
+    commit("{\"put\":{\"names\":[\"hand\",\"limb\",\"free\",\"foot\"],"
+           "\"centers\":[0,0,2,4,5,6,1,2,3,2,3,5],\"half_extents\":[1,1,1,1,1,1,1,1,1,1,2,3],"
+           "\"rotations\":[0,0,0,1,0,0,0,1,0,0,0,1,0,1,0,0],"
+           "\"frames\":[\"ann\",null,\"bob\",\"ann\"]}}",
+           "{\"put\":4,\"ids\":[3,1,2,4]}");
+    box_is("hand", "{\"center\":[3,0,0],\"rotation\":" TURNED ",\"frame\":\"ann\",\"local\":{"
+                   "\"center\":[0,0,2],\"rotation\":" UPRIGHT "}}");
+    box_is("limb", "{\"center\":[4,5,6],\"rotation\":" UPRIGHT ",\"frame\":null,\"local\":null}");
+    box_is("free", "{\"center\":[1,2,12],\"rotation\":" UPRIGHT ",\"frame\":\"bob\",\"local\":{"
+                   "\"center\":[1,2,3],\"rotation\":" UPRIGHT "}}");
+    /* a quarter and a half turn */
+    box_is("foot?include=aabb",
+           "{\"center\":[6,3,-2],\"rotation\":[0,0.7071067811865476,0,-0.7071067811865476],"
+           "\"half_extents\":[1,2,3],\"aabb\":{\"min\":[3,1,-3],\"max\":[9,5,-1]},\"frame\":"
+           "\"ann\",\"local\":{\"center\":[2,3,5],\"rotation\":[0,1,0,0]}}");
+    /* one frame for all, in which they are moved */
+    commit("{\"put\":{\"names\":[\"limb\",\"free\"],\"centers\":[0,0,2,0,1,3],"
+           "\"half_extents\":[1,1,1],\"frames\":\"ann\"}}",
+           "{\"put\":2,\"ids\":[1,2]}");
+    box_is("limb", LIMB);
+    box_is("free", "{\"center\":[4,1,0],\"rotation\":" TURNED ",\"frame\":\"ann\"}");
+    commit("{\"frames\":{\"ann\":{\"center\":[11,0,0]}}}", "{\"posed\":0}");
+    box_is("free", "{\"center\":[14,1,0],\"local\":{\"center\":[0,1,3],\"rotation\":" UPRIGHT "}}");
+    box_is("hand", "{\"center\":[13,0,0]}");
+    /* columns that state no frame take their boxes out */
+    commit("{\"put\":{\"names\":[\"hand\"],\"centers\":[0,0,2],\"half_extents\":[1,1,1]}}",
+           "{\"ids\":[3]}");
+    box_is("hand", "{\"center\":[0,0,2],\"frame\":null,\"local\":null}");
+    /* in the plane */
+    expect(client, "PUT", "/v1/scenes/p", "{\"dimensions\":2}", 201, NULL);
+    expect(client, "POST", "/v1/scenes/p/commit",
+           "{\"frames\":{\"g\":{\"center\":[1,0],\"angle\":90}},\"put\":{\"names\":[\"b\",\"c\"],"
+           "\"centers\":[2,3,2,3],\"half_extents\":[1,2],\"angles\":[350,10],"
+           "\"frames\":[\"g\",null]}}",
+           200, "{\"ids\":[1,2]}");
+    expect(client, "GET", "/v1/scenes/p/boxes/b", NULL, 200,
+           "{\"center\":[-2,2],\"angle\":440,\"local\":{\"center\":[2,3],\"angle\":350}}");
+    expect(client, "GET", "/v1/scenes/p/boxes/c", NULL, 200,
+           "{\"center\":[2,3],\"angle\":10,\"frame\":null,\"local\":null}");
 }
 END_TEST
 
@@ -304,6 +460,9 @@ int main(void)
     tcase_add_test(tc, a_pose_of_a_frame_is_one_of_each_of_its_boxes);
     tcase_add_test(tc, the_past_shows_boxes_where_they_were);
     tcase_add_test(tc, a_box_enters_and_leaves_a_frame);
+    tcase_add_test(tc, every_form_of_a_box_may_stand_in_a_frame);
+    tcase_add_test(tc, every_form_of_a_box_of_the_plane_may_stand_in_a_frame);
+    tcase_add_test(tc, boxes_in_columns_stand_in_their_frames);
     tcase_add_test(tc, what_frames_forbid_is_refused_where_it_stands);
     tcase_add_test(tc, the_groups_of_a_commit_are_applied_in_their_order);
     tcase_add_test(tc, frames_have_routes_of_their_own);
