@@ -79,6 +79,36 @@ START_TEST(boxes_are_put_in_columns)
                    "\"half_extents\":[1,1,1]}}",
                    422, "/put/names/2");
     expect(client, "GET", "/v1/scenes/s", NULL, 200, "{\"revision\":2,\"boxes\":3}");
+    /* one value for all rows: an entity alone, a ttl alone, and both */
+    expect(client, "POST", "/v1/scenes/s/commit",
+           "{\"time\":1e6,\"put\":{\"names\":[\"a\",\"new\"],\"centers\":[1,1,1,2,2,2],"
+           "\"half_extents\":[1,1,1],\"entities\":\"e\"}}",
+           200, "{\"revision\":3,\"put\":2,\"ids\":[4,5]}");
+    expect(client, "GET", "/v1/scenes/s/boxes/a", NULL, 200, "{\"entity\":\"e\",\"ttl\":null}");
+    expect(client, "GET", "/v1/scenes/s/boxes?entity=e", NULL, 200,
+           "{\"boxes\":[{\"name\":\"a\",\"id\":4,\"center\":[1,1,1],\"half_extents\":[1,1,1],"
+           "\"rotation\":[0,0,0,1],\"category\":1,\"mask\":4294967295,\"group\":0,\"entity\":\"e\","
+           "\"changed\":3},{\"name\":\"new\",\"id\":5,\"center\":[2,2,2],\"half_extents\":[1,1,1],"
+           "\"rotation\":[0,0,0,1],\"category\":1,\"mask\":4294967295,\"group\":0,\"entity\":\"e\","
+           "\"changed\":3}]}");
+    expect(client, "POST", "/v1/scenes/s/commit",
+           "{\"put\":{\"names\":[\"a\",\"b\",\"last\"],\"centers\":[1,1,1,2,2,2,3,3,3],"
+           "\"half_extents\":[1,1,1],\"ttl\":250}}",
+           200, "{\"revision\":4,\"ids\":[4,1,6]}");
+    static const char *const mortal[] = {"a", "b", "last"};
+    for (int i = 0; i < 3; i++)
+        expect(client, "GET", test_text("/v1/scenes/s/boxes/%s", mortal[i]), NULL, 200,
+               "{\"entity\":null,\"ttl\":250,\"changed\":4}");
+    expect(client, "POST", "/v1/scenes/s/commit",
+           "{\"time\":1000200,\"put\":{\"names\":[\"last\",\"later\"],\"centers\":[3,3,3,4,4,4],"
+           "\"half_extents\":[1,1,1],\"ttl\":100,\"entities\":\"f\",\"category\":6,\"mask\":7,"
+           "\"group\":-8}}",
+           200, "{\"ids\":[6,7],\"expired\":null}");
+    expect(client, "GET", "/v1/scenes/s/boxes/later", NULL, 200,
+           "{\"entity\":\"f\",\"ttl\":100,\"category\":6,\"mask\":7,\"group\":-8}");
+    expect(client, "POST", "/v1/scenes/s/commit", "{\"time\":1000250}", 200, "{\"expired\":2}");
+    expect(client, "POST", "/v1/scenes/s/commit", "{\"time\":1000300}", 200, "{\"expired\":2}");
+    expect(client, "GET", "/v1/scenes/s", NULL, 200, "{\"boxes\":2}"); /* c and new */
     /* one that the scene refuses is named by its row */
     const char *const options[] = {"--box-limit", "4", NULL};
     struct test_daemon small;

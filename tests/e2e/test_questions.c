@@ -888,6 +888,143 @@ START_TEST(a_dry_run_answers_everything_and_keeps_nothing)
 }
 END_TEST
 
+/* Sends a commit, first as a dry run and then to be made: both answer the members in `wanted`. The
+ * dry run, which is sent twice, leaves the scene at the moment `before`, and its answer holds
+ * nothing more. */
+static void dry_as_made(const char *tick, const char *before, const char *after, const char *wanted)
+{
+    char body[2048], answer[2048];
+    (void)snprintf(body, sizeof body, "{\"dry_run\":true,%s}", tick);
+    (void)snprintf(answer, sizeof answer, "{%s,\"dry_run\":true,%s}", before, wanted);
+    says(YARD "/commit", body, answer);
+    expect(client, "GET", YARD, NULL, 200, test_text("{%s}", before));
+    (void)snprintf(body, sizeof body, "{%s}", tick);
+    (void)snprintf(answer, sizeof answer, "{%s,\"dry_run\":null,%s}", after, wanted);
+    expect(client, "POST", YARD "/commit", body, 200, answer);
+    expect(client, "GET", YARD, NULL, 200, test_text("{%s}", after));
+}
+
+#define RESTARTED                                                                                  \
+    "\"removed\":0,\"put\":0,\"posed\":1,\"transformed\":0,\"results\":["                          \
+    "{\"results\":[{\"boxes\":[2]},{\"boxes\":[1]},{\"boxes\":[6]}]},"                             \
+    "{\"at\":{\"revision\":3,\"time\":3,\"clamped\":true},\"results\":[{\"boxes\":[]},{\"boxes\":" \
+    "["                                                                                            \
+    "\"a\"]}]},"                                                                                   \
+    "{\"at\":{\"revision\":3,\"time\":3,\"clamped\":false},\"results\":[{\"boxes\":[\"b\"]}]}]"
+
+START_TEST(a_dry_run_restarts_no_clock)
+{
+    static const char meanwhile[] =
+        "{\"points\":[[0,4,0]],\"at\":{\"time\":15},\"by\":\"id\"}"; /* a is on its way */
+    char body[1024];
+    make_row();
+    expect(client, "POST", YARD "/commit",
+           "{\"time\":20,\"pose\":{\"a\":{\"center\":[0,8,0]}},\"put\":{\"brief\":" UNIT(
+               50, ",\"ttl\":15") "}}",
+           200, "{\"revision\":2}");
+    expect(client, "GET", YARD, NULL, 200, "{\"oldest\":{\"revision\":0,\"time\":10}}");
+    /* the state before a restart is out of reach of the same commit's queries */
+    static const struct {
+        const char *rest;
+        long status;
+        const char *pointer;
+    } cases[] = {
+        {"\"time\":3,\"restart\":true,\"queries\":[{\"kind\":\"point\",\"points\":[],\"at\":{"
+         "\"time\":15}}]",
+         410, "/queries/0/at"},
+        {"\"time\":3,\"restart\":true,\"queries\":[{\"kind\":\"point\",\"points\":[],\"at\":{"
+         "\"revision\":2}}]",
+         410, "/queries/0/at"},
+        {"\"restart\":true", 422, "/restart"},
+        {"\"time\":3", 409, "/time"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
+        for (int dry = 1; dry >= 0; dry--) {
+            (void)snprintf(body, sizeof body, "{%s%s}", dry ? "\"dry_run\":true," : "",
+                           cases[i].rest);
+            refused(YARD "/commit", body, cases[i].status, cases[i].pointer, NULL);
+        }
+    static const char tick[] =
+        "\"time\":3,\"restart\":true,\"pose\":{\"b\":{\"center\":[4,9,0]}},\"queries\":["
+        "{\"kind\":\"point\",\"points\":[[4,9,0],[0,8,0],[50,0,0]],\"by\":\"id\"},"
+        "{\"kind\":\"point\",\"points\":[[0,4,0],[0,8,0]],\"at\":{\"time\":15,\"clamp\":true}},"
+        "{\"kind\":\"point\",\"points\":[[4,9,0]],\"at\":{\"revision\":3}}]";
+    (void)snprintf(body, sizeof body, "{\"dry_run\":true,%s}", tick);
+    says(YARD "/commit", body, "{\"revision\":2,\"time\":20,\"dry_run\":true," RESTARTED "}");
+    /* history, clock and ttl are as they were */
+    expect(client, "GET", YARD, NULL, 200,
+           "{\"revision\":2,\"time\":20,\"oldest\":{\"revision\":0,\"time\":10}}");
+    expect(client, "POST", YARD "/query/point", meanwhile, 200, "{\"results\":[{\"boxes\":[1]}]}");
+    expect(client, "POST", YARD "/commit", "{\"time\":34}", 200, "{\"expired\":null}");
+    dry_as_made(tick, "\"revision\":2,\"time\":34", "\"revision\":3,\"time\":3", RESTARTED);
+    expect_problem(client, "POST", YARD "/query/point", meanwhile, 410, "/at");
+}
+END_TEST
+
+START_TEST(a_dry_run_judges_conditions_of_boxes)
+{
+    make_row();
+    expect(client, "POST", YARD "/commit", "{\"pose\":{\"a\":{\"center\":[0,8,0]}}}", 200,
+           "{\"revision\":2}");
+    static const struct {
+        const char *rest, *pointer;
+    } cases[] = {
+        {"\"if_box\":{\"a\":1},\"put\":{\"x\":" UNIT(1, "") "}", "/if_box/a"},
+        {"\"if_box\":{\"b\":1,\"a\":0},\"remove\":[\"b\"]", "/if_box/a"},
+        {"\"if_box\":{\"a\":2,\"x\":2}", "/if_box/x"},
+        {"\"if_box\":{\"a\":3},\"frames\":{\"ann\":{}}", "/if_box/a"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        json_t *problems[2];
+        for (int dry = 0; dry < 2; dry++) {
+            char body[256];
+            (void)snprintf(body, sizeof body, "{%s%s}", dry ? "\"dry_run\":true," : "",
+                           cases[i].rest);
+            refused(YARD "/commit", body, 412, cases[i].pointer, NULL);
+            problems[dry] = ask(YARD "/commit", body, 412);
+        }
+        ck_assert(equal(problems[0], problems[1], 0.0)); /* word for word */
+        json_decref(problems[0]);
+        json_decref(problems[1]);
+    }
+    expect(client, "GET", YARD, NULL, 200, "{\"revision\":2,\"boxes\":5}");
+    expect_problem(client, "GET", YARD "/boxes/x", NULL, 404, NULL);
+    /* conditions that hold, and what they guard is not kept: they hold again */
+    dry_as_made(
+        "\"if_box\":{\"a\":2,\"b\":1,\"x\":0},\"remove\":[\"b\"],\"put\":{\"x\":" UNIT(1, "") "}",
+        "\"revision\":2,\"time\":10", "\"revision\":3,\"time\":10",
+        "\"removed\":1,\"put\":1,\"posed\":0,\"transformed\":0,\"ids\":{\"x\":6},"
+        "\"results\":[]");
+    refused(YARD "/commit", "{\"dry_run\":true,\"if_box\":{\"x\":0}}", 412, "/if_box/x", NULL);
+}
+END_TEST
+
+START_TEST(a_dry_run_answers_the_ids_of_columns)
+{
+    make_row();
+    dry_as_made(
+        "\"remove\":[\"c\"],\"put\":{\"names\":[\"new\",\"a\",\"c\",\"newer\"],"
+        "\"centers\":[20,0,0,30,0,0,40,0,0,50,0,0],\"half_extents\":[1,1,1],"
+        "\"entities\":[\"g\",null,\"g\",null]},\"queries\":[{\"kind\":\"point\",\"by\":"
+        "\"id\",\"points\":[20,0,0,30,0,0,40,0,0,50,0,0,0,0,0,8,0,0]},"
+        "{\"kind\":\"point\",\"points\":[20,0,0,30,0,0],\"want\":[\"entity\"]}]",
+        "\"revision\":1,\"time\":10", "\"revision\":2,\"time\":10",
+        "\"removed\":1,\"put\":4,\"posed\":0,\"transformed\":0,\"ids\":[6,1,7,8],"
+        "\"results\":[{\"results\":[{\"boxes\":[6]},{\"boxes\":[1]},{\"boxes\":[7]},"
+        "{\"boxes\":[8]},{\"boxes\":[]},{\"boxes\":[]}]},{\"results\":[{\"boxes\":[{\"box\":"
+        "\"new\",\"entity\":\"g\"}]},{\"boxes\":[{\"box\":\"a\"}]}]}]");
+    expect(client, "GET", YARD "/boxes/newer", NULL, 200, "{\"id\":8,\"center\":[50,0,0]}");
+    refused(YARD "/commit",
+            "{\"dry_run\":true,\"put\":{\"names\":[\"y\",\"y\"],\"centers\":[0,0,0,1,1,1],"
+            "\"half_extents\":[1,1,1]}}",
+            422, "/put/names/1", NULL);
+    refused(YARD "/commit",
+            "{\"dry_run\":true,\"put\":{\"names\":[\"y\",\"z\"],\"centers\":[0,0,0,1,1,1],"
+            "\"half_extents\":[1,1,1],\"frames\":[null,\"nobody\"]}}",
+            404, "/put/frames/1", NULL);
+}
+END_TEST
+
 /* The scene has the string of a new entity only while the dry run is prepared. */
 START_TEST(a_dry_run_excludes_entities_as_the_commit)
 {
@@ -1024,6 +1161,9 @@ int main(void)
     tcase_add_test(tc, changes_hold_for_the_state_that_is_asked);
     tcase_add_test(tc, changes_that_a_commit_would_refuse_are_refused_alike);
     tcase_add_test(tc, a_dry_run_answers_everything_and_keeps_nothing);
+    tcase_add_test(tc, a_dry_run_restarts_no_clock);
+    tcase_add_test(tc, a_dry_run_judges_conditions_of_boxes);
+    tcase_add_test(tc, a_dry_run_answers_the_ids_of_columns);
     tcase_add_test(tc, a_dry_run_excludes_entities_as_the_commit);
     tcase_add_test(tc, a_dry_run_makes_no_scene);
     tcase_add_test(tc, changes_of_frames_answer_as_a_commit_and_change_nothing);
