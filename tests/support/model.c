@@ -305,6 +305,28 @@ static obb_status put(struct model *model, model_state *state, const obb_put *pu
     return OBB_OK;
 }
 
+/* Returns put i: of columns it is `rest`, but what has a column is as its row says. */
+static obb_put put_of(const obb_edit *edit, size_t i)
+{
+    if (edit->puts != NULL)
+        return edit->puts[i];
+    const obb_put_columns *columns = edit->put_columns;
+    obb_put put = columns->rest;
+    obb_attributes *a = &put.attributes;
+    put.target.name = columns->names[i];
+    columns->make_boxes(columns->maker, i, 1, &put.box);
+    put.frame = columns->frames != NULL ? columns->frames[i] : put.frame;
+    a->entity = columns->entities != NULL ? columns->entities[i] : a->entity;
+    a->category = columns->categories != NULL ? columns->categories[i] : a->category;
+    a->mask = columns->masks != NULL ? columns->masks[i] : a->mask;
+    a->group = columns->groups != NULL ? columns->groups[i] : a->group;
+    if (columns->ttls != NULL) {
+        a->has_ttl = columns->ttls[i] >= 0.0;
+        a->ttl = columns->ttls[i];
+    }
+    return put;
+}
+
 static obb_status pose(model_state *state, const obb_pose *pose)
 {
     model_box *box = by_target(state, &pose->target);
@@ -392,9 +414,10 @@ static obb_status entry(struct model *model, model_state *state, const obb_edit 
         st = move_frame(model, state, &edit->frames[i], room, &counts->made_frames);
     } else if (fault->group == OBB_GROUP_PUT) {
         uint64_t new_id = 0;
-        st = put(model, state, &edit->puts[i], room, &new_id);
+        const obb_put stated = put_of(edit, i);
+        st = put(model, state, &stated, room, &new_id);
         if (st == OBB_OK && edit->all_put_ids)
-            new_id = by_target(state, &edit->puts[i].target)->id;
+            new_id = by_target(state, &stated.target)->id;
         if (new_ids != NULL)
             new_ids[i] = new_id;
         counts->put++;

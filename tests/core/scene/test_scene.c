@@ -48,6 +48,8 @@ struct match {
         frames_moved, frames_removed, laid, laid_at_once, laid_twice, laid_between, laid_frames,
         unlaid, unlaid_framed, rehearsed, rehearsed_between, rehearsed_frames, copied,
         copied_frames, copied_between;
+    /* accepted commits with puts in columns, and their rows */
+    size_t columnar, rows, plain, one_for_all, each_its_own, laid_columns;
 };
 
 static bool chance(struct match *m, unsigned percent) { return test_below(&m->rng, 100) < percent; }
@@ -150,7 +152,7 @@ static obb_transform_edit any_transform(struct match *m)
     turn.transform.has_rotate = chance(m, 40);
     turn.transform.rotate = any_rotation(m);
     turn.transform.angle = 90.0;
-    turn.transform.has_scale = chance(m, 10);
+    turn.transform.has_scale = chance(m, 20);
     turn.transform.scale = (obb_vec3){1, 2, 1};
     return turn;
 }
@@ -177,6 +179,91 @@ static obb_if_box any_condition(struct match *m)
         for (size_t at = 0; at < filled; at++)                             \
             (list)[at] = (make);                                           \
     } while (0)
+
+/* obb_put_make_boxes */
+static void copy_boxes(const void *maker, size_t first, size_t count, obb_box *out)
+{
+    const obb_box *boxes = maker;
+    memcpy(out, boxes + first, count * sizeof *out);
+}
+
+/* A put as columns state it: all of a box, by name. */
+static obb_put any_row(struct match *m, int dimensions, bool plain)
+{
+    obb_put put = any_put(m, dimensions);
+    put.target.has_id = false;
+    put.parts = OBB_PUT_ALL;
+    if (plain) {
+        put.frame = put.attributes.entity = put.attributes.data = (obb_str){0};
+        put.attributes.has_ttl = false;
+        put.attributes.ttl = 0.0;
+    }
+    return put;
+}
+
+/* Turns the puts of the edit into columns, sometimes into more of them. Some members have a column;
+ * the others are the same in all rows. Plain columns state no frames, entities, data and ttls. The
+ * names mostly differ, and the edit says so. */
+static void put_columns(struct match *m, obb_edit *edit)
+{
+    const bool plain = chance(m, 40), differ = chance(m, 75);
+    const size_t first = test_below(&m->rng, NAMES);
+    if (chance(m, 5))
+        edit->put_count = NAMES - test_below(&m->rng, 10);
+    const size_t n = edit->put_count;
+    obb_put *rows = NULL, rest = any_row(m, edit->dimensions, plain);
+    if (!plain && chance(m, 60))
+        rest.frame = any_frame_name(m);
+    FILL(m, rows, n, any_row(m, edit->dimensions, plain));
+    obb_str *names = NULL, *entities = NULL, *frames = NULL;
+    uint32_t *categories = NULL, *masks = NULL;
+    int32_t *groups = NULL;
+    double *ttls = NULL;
+    obb_box *boxes = NULL;
+    obb_put_columns *columns = NULL;
+    FILL(m, names, n, differ ? obb_str_of(m->names[(first + at) % NAMES]) : rows[at].target.name);
+    FILL(m, boxes, n, rows[at].box);
+    FILL(m, entities, n, rows[at].attributes.entity);
+    FILL(m, frames, n, rows[at].frame);
+    FILL(m, categories, n, rows[at].attributes.category);
+    FILL(m, masks, n, (uint32_t)test_random(&m->rng));
+    FILL(m, groups, n, rows[at].attributes.group);
+    FILL(m, ttls, n, rows[at].attributes.has_ttl ? rows[at].attributes.ttl : -1.0);
+    FILL(m, columns, 1,
+         ((obb_put_columns){.rest = rest,
+                            .names = names,
+                            .make_boxes = copy_boxes,
+                            .maker = boxes,
+                            .entities = !plain && chance(m, 50) ? entities : NULL,
+                            .frames = !plain && chance(m, 50) ? frames : NULL,
+                            .categories = chance(m, 50) ? categories : NULL,
+                            .masks = chance(m, 50) ? masks : NULL,
+                            .groups = chance(m, 50) ? groups : NULL,
+                            .ttls = !plain && chance(m, 50) ? ttls : NULL}));
+    edit->puts = NULL;
+    edit->put_columns = columns;
+    edit->puts_differ = differ;
+}
+
+/* Counts a commit that was accepted. */
+static void count_columns(struct match *m, const obb_edit *edit)
+{
+    if (edit->puts != NULL)
+        return;
+    const obb_put_columns *columns = edit->put_columns;
+    const obb_put *rest = &columns->rest;
+    m->columnar++;
+    m->rows += edit->put_count;
+    m->plain += edit->puts_differ && columns->entities == NULL && columns->frames == NULL &&
+                columns->ttls == NULL && rest->attributes.entity.length == 0 &&
+                rest->frame.length == 0 && !rest->attributes.has_ttl &&
+                rest->attributes.data.length == 0;
+    m->one_for_all += (columns->entities == NULL && rest->attributes.entity.length > 0) ||
+                      (columns->frames == NULL && rest->frame.length > 0) ||
+                      (columns->ttls == NULL && rest->attributes.has_ttl);
+    m->each_its_own +=
+        columns->entities != NULL || columns->frames != NULL || columns->ttls != NULL;
+}
 
 /* A commit with about as much of everything as a step of the model can show. */
 static obb_edit any_edit(struct match *m)
@@ -214,6 +301,8 @@ static obb_edit any_edit(struct match *m)
     edit.remove_frames = remove_frames;
     edit.frames = frames;
     edit.puts = puts;
+    if (edit.put_count > 0 && chance(m, 20))
+        put_columns(m, &edit);
     edit.all_put_ids = chance(m, 30);
     edit.poses = poses;
     edit.transforms = transforms;
@@ -466,7 +555,7 @@ static void commit_step(struct match *m)
     const obb_edit edit = any_edit(m);
     const size_t room = chance(m, 5) ? test_below(&m->rng, 2) : 1000;
     m->now_ms += (double)test_below(&m->rng, 3);
-    uint64_t new_ids[16];
+    uint64_t new_ids[NAMES];
     obb_committed modelled, real;
     obb_fault modelled_fault, fault;
     struct obb_prepared *prepared = NULL;
@@ -518,6 +607,7 @@ static void commit_step(struct match *m)
                   m->mirror->has_committed == m->scene->has_committed);
         check_same_answer(&edit, &real, &modelled, new_ids);
         ck_assert_int_eq(real.restarted, edit.restart);
+        count_columns(m, &edit);
         m->changed += real.changed;
         m->restarted += real.restarted;
         m->expired += real.expired;
@@ -588,6 +678,7 @@ static void lay_step(struct match *m, const struct obb_view *view, model_state *
         ck_assert_int_eq(obb_overlay_open(overlays[i], view, NULL, &m->arena, &over), OBB_OK);
         check_overlay(m, &model->states[model->count - 1], over);
         m->laid++;
+        m->laid_columns += edit.puts == NULL;
         m->laid_at_once += committed.changed && over->overlay->over->revision == 1;
         m->laid_twice += i == 1;
         m->laid_between += between;
@@ -813,6 +904,15 @@ START_TEST(random_commits_and_views_agree_with_the_model)
                m->refused[OBB_TIME_BACKWARDS], m->refused[OBB_REVISION], m->refused[OBB_BAD_NAME],
                m->refused[OBB_SHEARED], m->gone, m->between, m->clamped, m->looked_at, m->framed,
                m->frames_moved, m->frames_removed, m->rebuilt, m->imported);
+        printf("columns: %zu commits, %zu rows; %zu plain, %zu with an extra of all rows, %zu with "
+               "extras of each; %zu overlays\n",
+               m->columnar, m->rows, m->plain, m->one_for_all, m->each_its_own, m->laid_columns);
+        ck_assert_uint_gt(m->rows, m->columnar * 4);
+        ck_assert_uint_gt(m->columnar, steps / 20);
+        ck_assert_uint_gt(m->plain, steps / 60);
+        ck_assert_uint_gt(m->one_for_all, steps / 100);
+        ck_assert_uint_gt(m->each_its_own, steps / 100);
+        ck_assert_uint_gt(m->laid_columns, steps / 40);
         printf("conditions: %zu boxes held, %zu commits refused; %zu restarts\n", m->conditions,
                m->refused_boxes, m->restarted);
         printf(
