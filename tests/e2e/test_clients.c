@@ -16,6 +16,24 @@ enum { CLIENTS = 8, ROUNDS = 150, BOXES = 16, LINE = 24, EDITS = 3, RAYS = 6, RI
 #define GONE    (-1000)
 #define FOREVER (-1.0)
 
+/* What a put states of a box beside its place; a default is stated by nothing. */
+enum trait { ENTITY, CATEGORY, MASK, GROUP, SPIN, TRAITS };
+
+struct traits {
+    long of[TRAITS]; /* ENTITY: 0 is none; SPIN: 1, or -1: half a turn */
+};
+
+static const struct {
+    const char *name, *column;
+    long standard, others[3]; /* that a put may state */
+} traits[TRAITS] = {
+    [ENTITY] = {"entity", "entities", 0, {0, 1, 2}},
+    [CATEGORY] = {"category", "category", 1, {1, 2, 3}},
+    [MASK] = {"mask", "mask", 4294967295, {1, 2, 4294967295}},
+    [GROUP] = {"group", "group", 0, {0, 5, -5}},
+    [SPIN] = {"rotation", "rotations", 1, {1, -1, -1}},
+};
+
 /* Cubes of edge 2 at whole places of a line: two of them touch or overlap when they are at most 2
  * apart. */
 struct commit {
@@ -27,14 +45,17 @@ struct commit {
     int rig_turn;        /* 1, or -1: half a turn; 0: not stated */
     int removed_rig;     /* GONE: none */
     double ttls[EDITS];  /* of the boxes that are put; FOREVER: none */
-    bool restart;        /* the clock begins anew */
-    double time;         /* as answered, as are these: */
+    struct traits traits[EDITS];
+    bool restart; /* the clock begins anew */
+    double time;  /* as answered, as are these: */
     long removed, removed_frames, frames, posed_count, expired;
 };
 
 struct state {
     int places[BOXES];            /* in the scene; GONE: not there */
     int in[BOXES], locals[BOXES]; /* the rig, and the place in the rig; GONE: in none */
+    struct traits traits[BOXES];  /* zeros: not there */
+    int spins[BOXES];             /* in the scene; 0: not there */
     int rigs[RIGS], turns[RIGS];  /* GONE: not there */
     double ttls[BOXES];           /* FOREVER: none */
     double since[BOXES];          /* of boxes with a ttl: the time of the last change */
@@ -66,6 +87,7 @@ struct actor {
     struct commit commits[ROUNDS];
     struct reading readings[ROUNDS];
     size_t commit_count, reading_count, columnar_count;
+    size_t framed_rows, one_for_all; /* of columns: rows in a rig, traits that all rows share */
     size_t late, gone; /* commits refused for their time; copies of a state that is not kept */
     long seen;         /* the newest revision that an answer named */
     double time;       /* the scene's, as the last answer had it */
@@ -108,35 +130,116 @@ static long integer(const json_t *object, const char *key)
     return (long)json_integer_value(json_object_get(object, key));
 }
 
+/* How the columns of a commit state a member. */
+enum form { ABSENT, SHARED, EACH };
+
 /* Boxes to be put: by name, or in columns. */
 struct puts {
     bool columnar;
-    json_t *names, *centers, *half_extents, *ttls; /* in columns */
+    json_t *names, *centers, *half_extents, *ttls, *frames; /* in columns; NULL: absent */
+    enum form forms[TRAITS];
+    struct traits shared; /* of all rows, where the form says so */
+    json_t *columns[TRAITS];
     json_t *by_name;
 };
 
 static json_t *ttl_of(double ttl) { return ttl == FOREVER ? json_null() : json_real(ttl); }
 
+static json_t *rig_of(int rig) { return rig == GONE ? json_null() : json_sprintf("r%d", rig); }
+
+static json_t *entity_of(long entity)
+{
+    return entity == 0 ? json_null() : json_sprintf("e%ld", entity);
+}
+
+static long any_value(enum trait trait, test_rng *rng)
+{
+    return traits[trait].others[test_below(rng, 3)];
+}
+
+/* Begins puts, by name or in columns, which state some of the members. */
+static struct puts begin_puts(test_rng *rng)
+{
+    struct puts puts = {.columnar = test_below(rng, 2) == 0, .by_name = json_object()};
+    if (!puts.columnar)
+        return puts;
+    json_t *columns = puts.by_name;
+    json_object_set_new(columns, "names", puts.names = json_array());
+    json_object_set_new(columns, "centers", puts.centers = json_array());
+    json_object_set_new(columns, "half_extents", puts.half_extents = json_array());
+    if (test_below(rng, 3) != 0)
+        json_object_set_new(columns, "ttl", puts.ttls = json_array());
+    if (test_below(rng, 2) == 0)
+        json_object_set_new(columns, "frames", puts.frames = json_array());
+    for (enum trait t = 0; t < TRAITS; t++) {
+        puts.forms[t] = (enum form)test_below(rng, 3);
+        puts.shared.of[t] = any_value(t, rng);
+        if (puts.forms[t] == SHARED && t == SPIN) /* rotations are one a row */
+            puts.forms[t] = EACH;
+        if (puts.forms[t] == EACH)
+            json_object_set_new(columns, traits[t].column, puts.columns[t] = json_array());
+        else if (puts.forms[t] == SHARED)
+            json_object_set_new(columns, traits[t].column,
+                                t == ENTITY ? entity_of(puts.shared.of[t])
+                                            : json_integer(puts.shared.of[t]));
+    }
+    return puts;
+}
+
+/* Returns traits that a put of these may state. */
+static struct traits any_traits(const struct puts *puts, test_rng *rng)
+{
+    struct traits any;
+    for (enum trait t = 0; t < TRAITS; t++) {
+        const bool stated =
+            puts->columnar ? puts->forms[t] == EACH : test_below(rng, 3) == 0; /* or shared */
+        any.of[t] = stated ? any_value(t, rng) : traits[t].standard;
+        if (puts->columnar && puts->forms[t] == SHARED)
+            any.of[t] = puts->shared.of[t];
+    }
+    return any;
+}
+
+static void put_trait(json_t *box, enum trait t, long value)
+{
+    if (t == SPIN)
+        json_object_set_new(box, traits[t].name,
+                            json_pack("[i,i,i,i]", 0, 0, value == -1, value == 1));
+    else
+        json_object_set_new(box, traits[t].name,
+                            t == ENTITY ? entity_of(value) : json_integer(value));
+}
+
 static void put_cube(struct puts *puts, const char *name, int rig, int x, int y, int half,
-                     double ttl)
+                     double ttl, const struct traits *stated)
 {
     if (!puts->columnar) {
         json_t *box =
             json_pack("{s:[i,i,i],s:[i,i,i]}", "center", x, y, 0, "half_extents", half, half, half);
         if (rig != GONE)
-            json_object_set_new(box, "frame", json_sprintf("r%d", rig));
+            json_object_set_new(box, "frame", rig_of(rig));
         if (ttl != FOREVER || rig != GONE) /* null now and then */
             json_object_set_new(box, "ttl", ttl_of(ttl));
+        for (enum trait t = 0; t < TRAITS; t++)
+            if (stated->of[t] != traits[t].standard || rig != GONE)
+                put_trait(box, t, stated->of[t]);
         json_object_set_new(puts->by_name, name, box);
         return;
     }
     const int center[3] = {x, y, 0};
     json_array_append_new(puts->names, json_string(name));
     json_array_append_new(puts->ttls, ttl_of(ttl));
+    json_array_append_new(puts->frames, rig_of(rig));
     for (int k = 0; k < 3; k++) {
         json_array_append_new(puts->centers, json_integer(center[k]));
         json_array_append_new(puts->half_extents, json_integer(half));
     }
+    for (int k = 0; k < 4; k++) /* 0, 0, 0, 1 or 0, 0, 1, 0 */
+        json_array_append_new(puts->columns[SPIN],
+                              json_integer(k == (stated->of[SPIN] == 1 ? 3 : 2)));
+    json_array_append_new(puts->columns[ENTITY], entity_of(stated->of[ENTITY]));
+    for (enum trait t = CATEGORY; t <= GROUP; t++)
+        json_array_append_new(puts->columns[t], json_integer(stated->of[t]));
 }
 
 /* Decides on a rig to be moved, and one to be removed before, and writes them into the commit. */
@@ -206,12 +309,8 @@ static json_t *send_commit(struct actor *actor, struct http_client *client, json
 static void write_some(struct actor *actor, struct http_client *client, test_rng *rng, int serial)
 {
     struct commit *commit = &actor->commits[actor->commit_count];
-    struct puts puts = {.columnar = test_below(rng, 2) == 0};
-    puts.by_name =
-        puts.columnar ? json_pack("{s:o,s:o,s:o,s:o}", "names", puts.names = json_array(),
-                                  "centers", puts.centers = json_array(), "half_extents",
-                                  puts.half_extents = json_array(), "ttl", puts.ttls = json_array())
-                      : json_object();
+    struct puts puts = begin_puts(rng);
+    size_t framed = 0;
     json_t *remove = json_array(), *body = json_object();
     move_rigs(commit, rng, body);
     for (int i = 0; i < EDITS; i++) {
@@ -220,19 +319,25 @@ static void write_some(struct actor *actor, struct http_client *client, test_rng
         const size_t first = (size_t)i * BOXES / EDITS, end = (size_t)(i + 1) * BOXES / EDITS;
         commit->boxes[i] = (int)(puts.columnar ? first + test_below(rng, end - first) : wide);
         commit->places[i] = (int)test_below(rng, LINE + 4);
-        /* in the rig that is there for certain; columns state none */
-        const bool framed = commit->rig != GONE && !puts.columnar && test_below(rng, 3) != 0;
-        commit->in[i] = framed ? commit->rig : GONE;
-        commit->ttls[i] = test_below(rng, 3) == 0 ? 1.0 + (double)test_below(rng, 80) : FOREVER;
+        /* in the rig that is there for certain */
+        const bool in_rig = commit->rig != GONE && test_below(rng, 3) != 0;
+        const bool mortal = test_below(rng, 3) == 0;
+        commit->in[i] = in_rig && (!puts.columnar || puts.frames != NULL) ? commit->rig : GONE;
+        commit->ttls[i] = mortal && (!puts.columnar || puts.ttls != NULL)
+                              ? 1.0 + (double)test_below(rng, 80)
+                              : FOREVER;
+        commit->traits[i] = any_traits(&puts, rng);
         if (commit->places[i] >= LINE) {
             commit->places[i] = GONE;
             json_array_append_new(remove, json_sprintf("b%d", commit->boxes[i]));
         } else {
             put_cube(&puts, test_text("b%d", commit->boxes[i]), commit->in[i], commit->places[i], 0,
-                     1, commit->ttls[i]);
+                     1, commit->ttls[i], &commit->traits[i]);
+            framed += puts.columnar && commit->in[i] != GONE;
         }
     }
-    put_cube(&puts, "serial", GONE, serial, 1000, 0, FOREVER);
+    const struct traits serial_traits = any_traits(&puts, rng);
+    put_cube(&puts, "serial", GONE, serial, 1000, 0, FOREVER, &serial_traits);
     json_object_set_new(body, "remove", remove);
     json_object_set_new(body, "put", puts.by_name);
     commit->posed = GONE;
@@ -262,6 +367,9 @@ static void write_some(struct actor *actor, struct http_client *client, test_rng
     commit->time = actor->time = number(answer, "time");
     actor->seen = commit->revision;
     actor->columnar_count += puts.columnar;
+    actor->framed_rows += framed;
+    for (enum trait t = 0; t < TRAITS; t++)
+        actor->one_for_all += puts.forms[t] == SHARED && puts.shared.of[t] != traits[t].standard;
     actor->commit_count++;
     json_decref(answer);
 }
@@ -309,7 +417,7 @@ static int first_of(const json_t *object, const char *vector)
 /* A state without boxes and rigs. */
 static struct state empty_state(void)
 {
-    struct state state = {.turns = {0}};
+    struct state state = {.turns = {0}, .spins = {0}};
     for (int b = 0; b < BOXES; b++) {
         state.places[b] = state.in[b] = state.locals[b] = GONE;
         state.ttls[b] = FOREVER;
@@ -333,6 +441,23 @@ static void read_frames(const json_t *answer, struct state *state)
     }
 }
 
+/* 1, or -1: half a turn about z, as either of its quaternions. */
+static int spin_of(const json_t *pose)
+{
+    const json_t *rotation = json_object_get(pose, "rotation");
+    return fabs(json_number_value(json_array_get(rotation, 3))) == 1.0 ? 1 : -1;
+}
+
+static void read_traits(const json_t *box, struct traits *out)
+{
+    const json_t *local = json_object_get(box, "local");
+    const char *entity = json_string_value(json_object_get(box, "entity"));
+    for (enum trait t = CATEGORY; t <= GROUP; t++)
+        out->of[t] = integer(box, traits[t].name);
+    out->of[ENTITY] = entity != NULL ? strtol(entity + 1, NULL, 10) : 0;
+    out->of[SPIN] = spin_of(local != NULL ? local : box);
+}
+
 static void read_list(const json_t *answer, struct state *state)
 {
     const json_t *box = NULL;
@@ -345,6 +470,8 @@ static void read_list(const json_t *answer, struct state *state)
         const long b = strtol(name + 1, NULL, 10);
         const char *rig = json_string_value(json_object_get(box, "frame"));
         state->places[b] = first_of(box, "center");
+        state->spins[b] = spin_of(box);
+        read_traits(box, &state->traits[b]);
         if (json_object_get(box, "ttl") != NULL)
             state->ttls[b] = number(box, "ttl");
         if (rig != NULL) {
@@ -498,12 +625,23 @@ static int by_revision(const void *a, const void *b)
     return (*x)->revision < (*y)->revision ? -1 : (*x)->revision > (*y)->revision;
 }
 
-static long pairs_of(const int *places)
+/* Groups of two boxes that are the same and not 0 decide; else category and mask of both. */
+static bool may_meet(const struct traits *a, const struct traits *b)
 {
+    if (a->of[GROUP] == b->of[GROUP] && a->of[GROUP] != 0)
+        return a->of[GROUP] > 0;
+    return (a->of[CATEGORY] & b->of[MASK]) != 0 && (b->of[CATEGORY] & a->of[MASK]) != 0;
+}
+
+/* Counts the pairs of boxes that touch or overlap, without or with those that may not meet. */
+static long pairs_of(const struct state *state, bool all)
+{
+    const int *places = state->places;
     long count = 0;
     for (int a = 0; a < BOXES; a++)
         for (int b = a + 1; b < BOXES; b++)
-            count += places[a] != GONE && places[b] != GONE && abs(places[a] - places[b]) <= 2;
+            count += places[a] != GONE && places[b] != GONE && abs(places[a] - places[b]) <= 2 &&
+                     (all || may_meet(&state->traits[a], &state->traits[b]));
     return count;
 }
 
@@ -547,6 +685,7 @@ static bool take_out(struct state *state, int box)
     const bool there = state->places[box] != GONE;
     state->places[box] = state->in[box] = state->locals[box] = GONE;
     state->ttls[box] = FOREVER;
+    state->traits[box] = (struct traits){{0}};
     return there;
 }
 
@@ -601,6 +740,15 @@ static void set_clock(const struct commit *commit, struct state *state)
         state->restarted = commit->revision;
 }
 
+/* Finds how each box is turned in the scene. */
+static void turn_boxes(struct state *state)
+{
+    for (int b = 0; b < BOXES; b++) {
+        const int rig = state->in[b], turn = rig == GONE ? 1 : state->turns[rig];
+        state->spins[b] = turn * (int)state->traits[b].of[SPIN];
+    }
+}
+
 /* Applies a commit in the order of the contract, and compares its counts. Returns how many boxes a
  * rig moved or took along. */
 static long apply(const struct commit *commit, struct state *state)
@@ -627,11 +775,13 @@ static long apply(const struct commit *commit, struct state *state)
         if (commit->places[e] != GONE) {
             stand(state, commit->boxes[e], commit->in[e], commit->places[e]);
             state->ttls[commit->boxes[e]] = commit->ttls[e];
+            state->traits[commit->boxes[e]] = commit->traits[e];
         }
     if (commit->posed != GONE && state->places[commit->posed] != GONE) {
         stand(state, commit->posed, state->in[commit->posed], commit->posed_to);
         posed = 1;
     }
+    turn_boxes(state);
     ck_assert_int_eq(commit->removed_frames, removed_frames);
     ck_assert_int_eq(commit->frames, commit->rig != GONE);
     ck_assert_int_eq(commit->posed_count, posed);
@@ -653,6 +803,8 @@ static size_t same_boxes(const struct state *state, const struct state *listed)
     ck_assert_mem_eq(state->places, listed->places, sizeof state->places);
     ck_assert_mem_eq(state->in, listed->in, sizeof state->in);
     ck_assert_mem_eq(state->locals, listed->locals, sizeof state->locals);
+    ck_assert_mem_eq(state->traits, listed->traits, sizeof state->traits);
+    ck_assert_mem_eq(state->spins, listed->spins, sizeof state->spins);
     ck_assert(same_ttls(state, listed));
     for (int b = 0; b < BOXES; b++)
         framed += state->in[b] != GONE;
@@ -679,6 +831,8 @@ static bool is_copy_of_some(const struct state *all, const struct reading *readi
         if (memcmp(s->places, copy->places, sizeof s->places) == 0 &&
             memcmp(s->in, copy->in, sizeof s->in) == 0 &&
             memcmp(s->locals, copy->locals, sizeof s->locals) == 0 && same_ttls(s, copy) &&
+            memcmp(s->traits, copy->traits, sizeof s->traits) == 0 &&
+            memcmp(s->spins, copy->spins, sizeof s->spins) == 0 &&
             memcmp(s->rigs, copy->rigs, sizeof s->rigs) == 0 &&
             memcmp(s->turns, copy->turns, sizeof s->turns) == 0 &&
             (s->time == copy->time || r == 0))
@@ -690,7 +844,8 @@ static bool is_copy_of_some(const struct state *all, const struct reading *readi
 /* What was compared, of all scenes. */
 static struct {
     size_t commits, checked, full, shots, hits, past, columnar, changed, framed, copies, late, gone;
-    long carried, expired, restarts;
+    size_t framed_rows, one_for_all;
+    long carried, expired, restarts, apart;
 } seen;
 
 static struct actor actors[CLIENTS];
@@ -733,6 +888,8 @@ static void one_scene(const struct test_daemon *daemon, struct http_client *clie
 
     for (int i = 0; i < CLIENTS; i++) {
         seen.columnar += actors[i].columnar_count;
+        seen.framed_rows += actors[i].framed_rows;
+        seen.one_for_all += actors[i].one_for_all;
         seen.late += actors[i].late;
         seen.gone += actors[i].gone;
     }
@@ -746,9 +903,10 @@ static void one_scene(const struct test_daemon *daemon, struct http_client *clie
                 seen.framed += same_boxes(state, &reading->state);
             else if (reading->kind == FRAMES)
                 seen.framed += same_rigs(state, &reading->state);
-            else if (reading->kind == PAIRS)
-                ck_assert_int_eq(reading->count, pairs_of(places));
-            else if (reading->kind == SHOTS)
+            else if (reading->kind == PAIRS) {
+                ck_assert_int_eq(reading->count, pairs_of(state, false));
+                seen.apart += pairs_of(state, true) - reading->count;
+            } else if (reading->kind == SHOTS)
                 for (int k = 0; k < RAYS; k++, seen.shots++) {
                     const struct shot *shot = &reading->shots[k];
                     ck_assert_int_le(shot->revision, reading->revision);
@@ -784,7 +942,9 @@ static bool enough(void)
            seen.framed > seen.checked / 2 && seen.changed > seen.checked / 20 &&
            seen.full > seen.checked / 2 && /* empty answers would prove little */
            seen.columnar > seen.commits / 4 && seen.shots > 400 && seen.past > seen.shots / 8 &&
-           seen.past < seen.shots && seen.hits > seen.shots / 8 && seen.hits < seen.shots * 7 / 8;
+           seen.framed_rows > seen.columnar / 8 && seen.one_for_all > seen.columnar / 4 &&
+           seen.apart > (long)seen.checked / 8 && seen.past < seen.shots &&
+           seen.hits > seen.shots / 8 && seen.hits < seen.shots * 7 / 8;
 }
 
 START_TEST(every_answer_is_that_of_its_revision)
@@ -799,6 +959,8 @@ START_TEST(every_answer_is_that_of_its_revision)
     printf(
         "%zu commits with columns; %zu rays with times of their own, %zu of the past, %zu hits\n",
         seen.columnar, seen.shots, seen.past, seen.hits);
+    printf("%zu rows of columns in rigs, %zu values for all rows; %ld pairs that may not meet\n",
+           seen.framed_rows, seen.one_for_all, seen.apart);
     printf("%ld boxes moved or removed with their rigs; %zu rigs and boxes in them listed\n",
            seen.carried, seen.framed);
     printf(
