@@ -1,8 +1,8 @@
 /* Reads the input as commits to a scene. They put, move, teleport, turn and remove one or many
  * boxes at a time, or replace all boxes; and they make, move and remove frames that boxes stand in.
- * In some inputs the clock starts anew now and then, also at an earlier time. Rebuilds of the broad
- * phase run between commits and end some commits after their begin. Some inputs apply commits
- * first, and publish or revert them later. After each commit the published state equals the slow
+ * In some inputs the clock starts anew now and then, also at an earlier time; in some, puts are in
+ * columns. Rebuilds of the broad phase run between commits and end some commits after their begin.
+ * Some inputs apply commits first, and publish or revert them later. After each commit the published state equals the slow
  * model, its broad phase is valid, and queries find the same boxes as brute force. */
 #include "core/index/layers.h"
 #include "core/query/query.h"
@@ -57,6 +57,11 @@ struct commit {
     obb_str removed_frames[FRAME_ENTRIES];
     bool framed;   /* the input has frames: its last byte is even */
     bool restarts; /* commits may restart the clock: the last byte but two says so */
+    bool columnar; /* puts are in columns: the last byte but three says so */
+    obb_put_columns columns;
+    obb_str names[ENTRIES], framed_in[ENTRIES];
+    obb_box boxes[ENTRIES];
+    double ttls[ENTRIES];
     double time;
     struct obb_arena arena;
     struct obb_prepared *prepared;
@@ -140,6 +145,45 @@ static void read_restart(struct fuzz_input *s, struct commit *c)
         c->edit.time -= STEP * (how / 8 % 8);
 }
 
+/* obb_put_make_boxes */
+static void copy_boxes(const void *maker, size_t first, size_t count, obb_box *out)
+{
+    const obb_box *boxes = maker;
+    memcpy(out, boxes + first, count * sizeof *out);
+}
+
+/* Turns the puts into columns, unless one of them states some parts only. Members that are the same
+ * in all puts have no column. */
+static void make_columns(struct commit *c)
+{
+    obb_edit *edit = &c->edit;
+    bool whole = edit->put_count > 0, differ = true, same_frame = true, same_ttl = true;
+    const obb_put *first = &c->puts[0];
+    for (size_t i = 0; i < edit->put_count; i++) {
+        const obb_put *put = &c->puts[i];
+        c->names[i] = put->target.name;
+        c->boxes[i] = put->box;
+        c->framed_in[i] = put->frame;
+        c->ttls[i] = put->attributes.has_ttl ? put->attributes.ttl : -1.0;
+        whole = whole && put->parts == OBB_PUT_ALL;
+        same_frame = same_frame && obb_str_equal(put->frame, first->frame);
+        same_ttl = same_ttl && c->ttls[i] == c->ttls[0];
+        for (size_t k = 0; k < i; k++)
+            differ = differ && !obb_str_equal(c->names[k], c->names[i]);
+    }
+    if (!whole)
+        return;
+    c->columns = (obb_put_columns){.rest = *first,
+                                   .names = c->names,
+                                   .make_boxes = copy_boxes,
+                                   .maker = c->boxes,
+                                   .frames = same_frame ? NULL : c->framed_in,
+                                   .ttls = same_ttl ? NULL : c->ttls};
+    edit->puts = NULL;
+    edit->put_columns = &c->columns;
+    edit->puts_differ = differ;
+}
+
 static void read_commit(struct fuzz_input *s, struct commit *c, double time)
 {
     c->time = time;
@@ -172,6 +216,8 @@ static void read_commit(struct fuzz_input *s, struct commit *c, double time)
                 c->puts[puts].box.center.x += 0.75 * k;
         }
     }
+    if (c->columnar)
+        make_columns(c);
 }
 
 /* What the view's queries say, against every pair and every box. */
@@ -357,6 +403,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t length)
     for (size_t i = 0; i < TAIL; i++) {
         commits[i].framed = length > 0 && bytes[length - 1] % 2 == 0;
         commits[i].restarts = length > 2 && bytes[length - 3] % 8 == 5;
+        commits[i].columnar = length > 3 && bytes[length - 4] % 4 == 1;
         obb_arena_init(&commits[i].arena);
     }
     for (int n = 1; n <= COMMITS && s.left > 0; n++) {
