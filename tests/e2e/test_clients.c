@@ -189,7 +189,7 @@ static struct puts begin_puts(test_rng *rng)
 /* Returns traits that a put of these may state. */
 static struct traits any_traits(const struct puts *puts, test_rng *rng)
 {
-    struct traits any;
+    struct traits any = {{0}};
     for (enum trait t = 0; t < TRAITS; t++) {
         const bool stated =
             puts->columnar ? puts->forms[t] == EACH : test_below(rng, 3) == 0; /* or shared */
