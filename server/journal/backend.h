@@ -3,7 +3,7 @@
 #ifndef SRV_BACKEND_H
 #define SRV_BACKEND_H
 
-#include "server/journal/entry.h"
+#include "server/journal/excerpt.h"
 
 struct srv_backend {
     /* Adds to the group an entry whose bytes are `bytes`; begins a group if none is begun. Writes
@@ -18,11 +18,16 @@ struct srv_backend {
      * makes files shorter. Returns true if more is left to do. */
     bool (*tidy)(struct srv_backend *backend, uint64_t edge);
 
+    /* Reads the next slice of an excerpt, whose slice is empty. No group is begun. Takes less than a
+     * millisecond, if the disk is quick. */
+    void (*read)(struct srv_backend *backend, struct srv_excerpt *excerpt);
+
     /* Tries to become usable again after a failure. Returns true if entries may be added. */
     bool (*recover)(struct srv_backend *backend);
 
     void (*close)(struct srv_backend *backend); /* frees the back end, too */
 
+    bool keeps; /* set by the journal: `tidy` drops nothing, since somebody reads an excerpt */
     srv_journal_status trouble; /* why no entry may be added until `recover`, at the beginning */
     struct srv_journal_figures *figures; /* where the back end counts; set by the journal */
     uint64_t last_number; /* the largest number of a scene or snapshot that was found */

@@ -19,6 +19,10 @@ struct entries {
     struct srv_entry *first, *last;
 };
 
+struct excerpts {
+    struct srv_excerpt *first, *last;
+};
+
 struct grouped {
     struct srv_journal journal; /* first */
     struct srv_backend *backend;
@@ -38,8 +42,10 @@ struct grouped {
     bool hurry;            /* no entry waits for company any more */
     bool hurried;          /* one that is queued does not */
     double since; /* with sync_ms: when the first that is queued was appended; 0: long ago */
-    srv_journal_status trouble; /* entries fail at this moment, and why */
-    bool taken_back;            /* the loop has heard of all that failed */
+    srv_journal_status trouble;  /* entries fail at this moment, and why */
+    bool taken_back;             /* the loop has heard of all that failed */
+    struct excerpts asked, read; /* wait for the thread; for the loop */
+    size_t readers;              /* of excerpts */
 
     /* The loop's: with sync_ms, the entries that are settled when the bell calls. */
     struct srv_entry *unsettled, **last_unsettled;
@@ -82,6 +88,24 @@ static struct srv_entry *pop(struct entries *list)
     list->first = entry->next;
     *(list->first != NULL ? &list->first->previous : &list->last) = NULL;
     return entry;
+}
+
+static void push_excerpt(struct excerpts *list, struct srv_excerpt *excerpt)
+{
+    excerpt->following = NULL;
+    *(list->last != NULL ? &list->last->following : &list->first) = excerpt;
+    list->last = excerpt;
+}
+
+static struct srv_excerpt *pop_excerpt(struct excerpts *list)
+{
+    struct srv_excerpt *excerpt = list->first;
+    if (excerpt == NULL)
+        return NULL;
+    list->first = excerpt->following;
+    if (list->first == NULL)
+        list->last = NULL;
+    return excerpt;
 }
 
 static size_t count_of(const struct entries *list)
@@ -147,6 +171,21 @@ static void wait_for(struct grouped *j, long ns)
     (void)pthread_cond_timedwait(&j->wake, &j->lock, &until);
 }
 
+/* Reads a slice of the excerpt that has waited longest, if any does. Returns whether one did. Under
+ * the lock, which is given up meanwhile. */
+static bool read_slice(struct grouped *j)
+{
+    struct srv_excerpt *excerpt = pop_excerpt(&j->asked);
+    if (excerpt == NULL)
+        return false;
+    (void)pthread_mutex_unlock(&j->lock);
+    j->backend->read(j->backend, excerpt);
+    (void)pthread_mutex_lock(&j->lock);
+    push_excerpt(&j->read, excerpt);
+    srv_bell_ring(j->bell);
+    return true;
+}
+
 /* Lets entries gather, so that one sync serves them all, until the first has waited for sync_ms.
  * Under the lock. */
 static void gather(struct grouped *j)
@@ -154,7 +193,8 @@ static void gather(struct grouped *j)
     const double end = j->since + (double)j->sync_ms * 1e-3;
     double left = end - srv_clock();
     while (!j->stop && !j->hurry && !j->hurried && left > 0) {
-        wait_for(j, (long)(left * 1e9) + 1);
+        if (!read_slice(j))
+            wait_for(j, (long)(left * 1e9) + 1);
         left = end - srv_clock();
     }
 }
@@ -218,11 +258,13 @@ static void serve(struct grouped *j, struct wire_buf *bytes)
 static void tidy(struct grouped *j)
 {
     const uint64_t edge = j->edge;
+    j->backend->keeps = j->readers > 0;
     (void)pthread_mutex_unlock(&j->lock);
     const bool more = j->backend->tidy(j->backend, edge);
     (void)pthread_mutex_lock(&j->lock);
     /* The loop may have called, to say that it has taken all back, while the back end worked. */
-    if (j->queued.first == NULL && !j->stop && j->trouble == SRV_JOURNAL_OK)
+    if (j->queued.first == NULL && j->asked.first == NULL && !j->stop &&
+        j->trouble == SRV_JOURNAL_OK)
         wait_for(j, more || j->edge != edge ? TIDY_NS : 0);
 }
 
@@ -235,6 +277,7 @@ static void *run(void *context)
         if (j->trouble != SRV_JOURNAL_OK) {
             if (j->stop)
                 break;
+            (void)read_slice(j);
             recover(j);
             continue;
         }
@@ -245,6 +288,7 @@ static void *run(void *context)
         } else if (j->stop) {
             break;
         }
+        (void)read_slice(j);
         tidy(j);
     }
     (void)pthread_mutex_unlock(&j->lock);
@@ -281,7 +325,11 @@ static void on_bell(void *context)
     (void)pthread_mutex_lock(&j->lock);
     move_all(&done, &j->done);
     move_all(&failed, &j->failed);
+    struct excerpts read = j->read;
+    j->read = (struct excerpts){NULL, NULL};
     (void)pthread_mutex_unlock(&j->lock);
+    for (struct srv_excerpt *e = pop_excerpt(&read); e != NULL; e = pop_excerpt(&read))
+        e->read(e);
     settle_at_once(j);
     for (struct srv_entry *e = pop(&done); e != NULL; e = pop(&done)) {
         settle(e, SRV_JOURNAL_OK);
@@ -362,6 +410,28 @@ static void append(struct srv_journal *journal, struct srv_entry *entry)
     (void)pthread_mutex_unlock(&j->lock);
 }
 
+static void read_excerpt(struct srv_journal *journal, struct srv_excerpt *excerpt)
+{
+    struct grouped *j = self(journal);
+    srv_excerpt_clear(excerpt);
+    (void)pthread_mutex_lock(&j->lock);
+    j->readers += !excerpt->begun;
+    j->hurried = j->hurried || !excerpt->begun; /* it is to have what was appended before */
+    excerpt->begun = true;
+    push_excerpt(&j->asked, excerpt);
+    (void)pthread_cond_signal(&j->wake);
+    (void)pthread_mutex_unlock(&j->lock);
+}
+
+static void read_end(struct srv_journal *journal)
+{
+    struct grouped *j = self(journal);
+    (void)pthread_mutex_lock(&j->lock);
+    j->readers--;
+    (void)pthread_cond_signal(&j->wake);
+    (void)pthread_mutex_unlock(&j->lock);
+}
+
 static void hurry(struct srv_journal *journal)
 {
     struct grouped *j = self(journal);
@@ -411,7 +481,15 @@ static wire_record_id newest(struct srv_journal *journal, obb_str name)
 bool srv_grouped_create(struct srv_loop *loop, struct srv_backend *backend, uint64_t sync_ms,
                         struct srv_journal **out)
 {
-    static const struct srv_journal_calls calls = SRV_JOURNAL_CALLS;
+    static const struct srv_journal_calls calls = {.append = append,
+                                                   .forget = forget,
+                                                   .hurry = hurry,
+                                                   .state = state,
+                                                   .waiting = waiting,
+                                                   .newest = newest,
+                                                   .read = read_excerpt,
+                                                   .read_end = read_end,
+                                                   .destroy = destroy};
     struct grouped *j = obb_calloc(1, sizeof *j);
     if (j == NULL)
         return false;

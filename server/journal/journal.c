@@ -50,6 +50,19 @@ uint64_t srv_journal_seen(const struct srv_journal *j)
 
 void srv_journal_forget(struct srv_journal *j, uint64_t seq) { j->calls->forget(j, seq); }
 
+bool srv_journal_has_excerpts(const struct srv_journal *j) { return j->calls->read != NULL; }
+
+void srv_journal_read(struct srv_journal *j, struct srv_excerpt *excerpt)
+{
+    j->calls->read(j, excerpt);
+}
+
+void srv_journal_read_end(struct srv_journal *j, struct srv_excerpt *excerpt)
+{
+    srv_excerpt_clear(excerpt);
+    j->calls->read_end(j);
+}
+
 void srv_journal_hurry(struct srv_journal *j) { j->calls->hurry(j); }
 
 srv_journal_status srv_journal_state(struct srv_journal *j) { return j->calls->state(j); }

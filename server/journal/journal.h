@@ -9,7 +9,7 @@
 #ifndef SRV_JOURNAL_H
 #define SRV_JOURNAL_H
 
-#include "server/journal/entry.h"
+#include "server/journal/excerpt.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -91,6 +91,17 @@ uint64_t srv_journal_seen(const struct srv_journal *journal);
 
 /* Records below `seq` are not needed any more. The journal removes them when it has time. */
 void srv_journal_forget(struct srv_journal *journal, uint64_t seq);
+
+/* Returns whether excerpts of this journal can be read: that of one process. */
+bool srv_journal_has_excerpts(const struct srv_journal *journal);
+
+/* Reads the next slice of an excerpt, of which nothing may be under way. Calls excerpt->read later,
+ * never within this call. */
+void srv_journal_read(struct srv_journal *journal, struct srv_excerpt *excerpt);
+
+/* The last call about an excerpt of which a slice was read, and none is under way: the journal may
+ * drop again what it does not need. Frees the rows of the slice. */
+void srv_journal_read_end(struct srv_journal *journal, struct srv_excerpt *excerpt);
 
 /* Returns SRV_JOURNAL_OK, or why entries fail at this moment. */
 srv_journal_status srv_journal_state(struct srv_journal *journal);

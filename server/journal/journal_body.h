@@ -13,19 +13,15 @@ struct srv_journal_calls {
     size_t (*waiting)(struct srv_journal *journal);
     uint64_t (*lag_ms)(struct srv_journal *journal); /* NULL: nobody else writes */
     wire_record_id (*newest)(struct srv_journal *journal, obb_str name);
+    /* NULL: it has no excerpts. */
+    void (*read)(struct srv_journal *journal, struct srv_excerpt *excerpt);
+    void (*read_end)(struct srv_journal *journal);
     /* NULL: no scene sleeps. */
     bool (*asleep)(const struct srv_journal *journal, obb_str name, srv_asleep *out);
     bool (*next_asleep)(const struct srv_journal *journal, obb_str after, srv_asleep *out);
     bool (*wake)(struct srv_journal *journal, obb_str name, struct srv_wake_wait *wait);
     void (*destroy)(struct srv_journal *journal);
 };
-
-/* A table of them: each kind gives its functions these names. */
-#define SRV_JOURNAL_CALLS                                                                       \
-    {                                                                                           \
-        .append = append, .forget = forget, .hurry = hurry, .state = state, .waiting = waiting, \
-        .newest = newest, .destroy = destroy                                                    \
-    }
 
 /* The first member of every kind. */
 struct srv_journal {

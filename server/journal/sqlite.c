@@ -25,6 +25,7 @@ enum {
     FORGET_ROWS = 1000,     /* at most, a slice, and */
     FORGET_BYTES = 800000,  /* of their bodies, or one row: such a slice takes as long as a group */
     FORGET_CHUNKS = 4,
+    PASSED_ROWS = 2000,     /* of other scenes, in a slice of an excerpt */
     SPARE_BYTES = 20 << 20, /* more than twice the longest write-ahead log of usual groups */
     SNAPSHOT_COLUMNS = 6,
     CHUNK_BITS = 20 /* a chunk's id is its snapshot's number and, in these bits, its own */
@@ -64,6 +65,8 @@ enum statement {
     FIND_PIECES,
     DROP_PIECES,
     SET_EDGE,
+    READ_CHUNKS,
+    READ_RECORDS,
     STATEMENTS
 };
 
@@ -90,6 +93,9 @@ static const char *const statements[STATEMENTS] = {
     [FIND_PIECES] = "select number from pieces where record < ?1 order by record limit 1",
     [DROP_PIECES] = "delete from pieces where number = ?1",
     [SET_EDGE] = "insert or replace into edge values(1, ?1, ?2, ?3)",
+    [READ_CHUNKS] = "select id, sum, body from chunk where id >= ?1 and id < ?2 order by id",
+    [READ_RECORDS] = ("select seq, scene, gone, coalesce(pieces.number, 0), body from record left "
+                      "join pieces on pieces.record = seq where seq >= ?1 order by seq"),
 };
 
 /* The end of the log. */
@@ -615,14 +621,130 @@ static bool sqlite_tidy(struct srv_backend *backend, uint64_t edge)
         measure(s);
     if (s->wal_pages >= CHECKPOINT_PAGES)
         result = checkpoint(s);
-    else if (something_to_drop(s, safe_edge))
+    else if (!backend->keeps && something_to_drop(s, safe_edge))
         result = drop_some(s, safe_edge);
     if (result != SQLITE_OK) {
         (void)failed(s, result);
         atomic_fetch_add_explicit(&s->backend.figures->failures, 1, memory_order_relaxed);
         return false;
     }
-    return s->wal_pages >= CHECKPOINT_PAGES || something_to_drop(s, safe_edge);
+    return s->wal_pages >= CHECKPOINT_PAGES || (!backend->keeps && something_to_drop(s, safe_edge));
+}
+
+/* ---- Excerpts -------------------------------------------------------------------------------- */
+
+static bool has_room(const struct srv_excerpt *e)
+{
+    return e->count < SRV_EXCERPT_ROWS && e->bytes < SRV_EXCERPT_BYTES;
+}
+
+static int add_row(struct srv_excerpt *e, struct srv_row row, obb_str body)
+{
+    row.bytes.budget = e->budget;
+    wire_buf_append(&row.bytes, body.bytes, body.length);
+    if (row.bytes.failed) {
+        wire_buf_fini(&row.bytes);
+        return SQLITE_NOMEM;
+    }
+    e->rows[e->count++] = row;
+    e->bytes += body.length;
+    return SQLITE_OK;
+}
+
+/* Finds the scene's snapshot, and the record that comes next behind it. */
+static int begin_excerpt(struct sqlite *s, struct srv_excerpt *e)
+{
+    sqlite3_stmt *row = bound(s, FIND_SNAPSHOT, &e->scene, 1);
+    const int result = sqlite3_step(row);
+    e->next = s->edge;
+    if (result == SQLITE_ROW) {
+        e->set = number_in(row, 0);
+        e->chunks = number_in(row, 1);
+        e->next = e->first = number_in(row, 2);
+    }
+    (void)sqlite3_reset(row);
+    return result == SQLITE_ROW || result == SQLITE_DONE ? SQLITE_OK : result;
+}
+
+/* Reads pieces of a snapshot, or of the record that comes next. */
+static int read_set(struct sqlite *s, struct srv_excerpt *e)
+{
+    const bool of_record = e->in_record;
+    const uint64_t bounds[] = {chunk_id(e->set, e->set_next), chunk_id(e->set + 1, 0)};
+    sqlite3_stmt *row = bound(s, READ_CHUNKS, bounds, 2);
+    int result = SQLITE_OK, step = SQLITE_ROW;
+    while (result == SQLITE_OK && has_room(e) && (step = sqlite3_step(row)) == SQLITE_ROW) {
+        const obb_str body = body_in(row, 2);
+        const uint64_t id = chunk_id(e->set, e->set_next);
+        if (number_in(row, 0) != id || number_in(row, 1) != sum_of_chunk(id, body))
+            result = SQLITE_CORRUPT;
+        else
+            result = add_row(e,
+                             (struct srv_row){.seq = of_record ? e->next : 0,
+                                              .is_piece = of_record,
+                                              .number = e->set_next,
+                                              .count = of_record ? 0 : e->chunks,
+                                              .from = of_record ? 0 : e->first},
+                             body);
+        e->set_next++;
+    }
+    (void)sqlite3_reset(row);
+    if (result == SQLITE_OK && step == SQLITE_DONE) {
+        if (!of_record && e->set_next != e->chunks)
+            return SQLITE_CORRUPT;
+        e->set = e->set_next = 0;
+    }
+    return result != SQLITE_OK || step == SQLITE_DONE || step == SQLITE_ROW ? result : step;
+}
+
+/* Adds the record in a row, or finds its pieces first. */
+static int read_record_of(struct srv_excerpt *e, sqlite3_stmt *row)
+{
+    const uint64_t pieces = number_in(row, 3);
+    if (number_in(row, 2) != 0) { /* the scene is gone */
+        e->ended = true;
+        return SQLITE_OK;
+    }
+    if (pieces != 0 && !e->in_record) {
+        e->in_record = true;
+        e->set = pieces;
+        return SQLITE_OK;
+    }
+    e->in_record = false;
+    return add_row(e, (struct srv_row){.seq = number_in(row, 0)}, body_in(row, 4));
+}
+
+/* Reads records, up to one whose pieces come first. */
+static int read_records(struct sqlite *s, struct srv_excerpt *e, size_t *passed)
+{
+    sqlite3_stmt *row = bound(s, READ_RECORDS, &e->next, 1);
+    int result = SQLITE_OK, step = SQLITE_ROW;
+    while (result == SQLITE_OK && e->set == 0 && !e->ended && has_room(e) &&
+           *passed < PASSED_ROWS && (step = sqlite3_step(row)) == SQLITE_ROW) {
+        const uint64_t seq = number_in(row, 0);
+        if (number_in(row, 1) != e->scene)
+            ++*passed;
+        else
+            result = read_record_of(e, row);
+        e->next = e->set != 0 ? seq : seq + 1;
+    }
+    (void)sqlite3_reset(row);
+    e->ended = e->ended || step == SQLITE_DONE;
+    return result != SQLITE_OK || step == SQLITE_DONE || step == SQLITE_ROW ? result : step;
+}
+
+static void sqlite_read(struct srv_backend *backend, struct srv_excerpt *e)
+{
+    struct sqlite *s = self(backend);
+    size_t passed = 0;
+    int result = s->broken ? SQLITE_IOERR : SQLITE_OK;
+    if (result == SQLITE_OK && e->next == 0)
+        result = begin_excerpt(s, e);
+    while (result == SQLITE_OK && !e->ended && has_room(e) && passed < PASSED_ROWS)
+        result = e->set != 0 ? read_set(s, e) : read_records(s, e, &passed);
+    e->status = result == SQLITE_OK      ? OBB_OK
+                : result == SQLITE_NOMEM ? OBB_NO_MEMORY
+                                         : OBB_BAD_VALUE;
 }
 
 /* ---- Opening --------------------------------------------------------------------------------- */
@@ -823,6 +945,7 @@ bool srv_sqlite_open(const char *dir, struct srv_backend **out, char *error, siz
         s->backend = (struct srv_backend){.add = sqlite_add,
                                           .commit = sqlite_commit,
                                           .tidy = sqlite_tidy,
+                                          .read = sqlite_read,
                                           .recover = sqlite_recover,
                                           .close = sqlite_close};
         s->path = joined(dir, "journal.db");

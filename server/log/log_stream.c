@@ -1,6 +1,7 @@
 #include "server/log/log_stream.h"
 
 #include "server/scenes/paged_answer.h"
+#include "server/scenes/recall.h"
 #include "server/scenes/scenes.h"
 
 #include <stddef.h>
@@ -34,6 +35,10 @@ struct srv_log_stream {
     struct obb_scene *scene;
     struct srv_wait wait;  /* for a locked scene */
     struct obb_view *view; /* of the first state; then of the last one that is told of */
+    /* States that only the journal still has come first, from a scene of their own. `present` is a
+     * view of the first state behind them meanwhile. NULL: there are none, or all are told of. */
+    struct srv_recall *recall;
+    struct obb_view *present;
     obb_str name;
     bool follow;
     uint64_t last;    /* revision at which a stream ends that does not follow, */
@@ -264,10 +269,11 @@ static double until_now(const struct srv_log_stream *s)
 static void look_up(struct srv_log_stream *s)
 {
     size_t changes = 0;
+    const uint64_t last = s->present != NULL ? s->recall->upto : s->follow ? UINT64_MAX : s->last;
     s->step = s->step_count = 0;
     s->until = until_now(s);
-    for (uint64_t revision = s->moment.revision + 1;
-         s->step_count < STEPS && (s->follow || revision <= s->last); revision++) {
+    for (uint64_t revision = s->moment.revision + 1; s->step_count < STEPS && revision <= last;
+         revision++) {
         obb_step *step = &s->steps[s->step_count];
         if (!obb_view_step(s->view, revision, step))
             break;
@@ -283,13 +289,25 @@ static void look_up(struct srv_log_stream *s)
     s->answer.cheap = changes + s->step_count <= CHEAP;
 }
 
+/* All states are told of that are not in the history: goes on with it. */
+static void come_to_present(struct srv_log_stream *s)
+{
+    srv_view_close(locks_of(s), s->view);
+    s->view = s->present;
+    s->present = NULL;
+    srv_recall_fini(s->recall);
+    srv_paged_answer_move(&s->answer, s->view);
+}
+
 static bool next(struct srv_paged_answer *answer)
 {
     struct srv_log_stream *s = stream_of(answer);
     answer->light = s->phase != HASHING;
     if (s->phase != COMMITS || s->step < s->step_count)
         return true;
-    if (srv_lock_wait(locks_of(s), s->scene, &s->wait))
+    if (s->present != NULL && s->moment.revision >= s->recall->upto)
+        come_to_present(s);
+    if (s->present == NULL && srv_lock_wait(locks_of(s), s->scene, &s->wait))
         return false;
     if (s->moment.revision > obb_view_info_get(s->view)->at.revision) {
         /* without memory for the view, the one that is open serves as well, and keeps more */
@@ -307,15 +325,52 @@ static void on_unlocked(struct srv_wait *wait)
     srv_paged_answer_wake(&s->answer);
 }
 
-static void closed(struct srv_paged_answer *answer)
+/* The stream tells of nothing any more. */
+static void leave(struct srv_log_stream *s)
 {
-    struct srv_log_stream *s = stream_of(answer);
     if (s->wait.lock != NULL)
         srv_lock_unwait(&s->wait);
     *(s->previous != NULL ? &s->previous->next : &s->streams->first) = s->next;
     if (s->next != NULL)
         s->next->previous = s->previous;
     srv_view_close(locks_of(s), s->view);
+    srv_view_close(locks_of(s), s->present);
+    if (s->recall != NULL)
+        srv_recall_fini(s->recall);
+}
+
+static void closed(struct srv_paged_answer *answer) { leave(stream_of(answer)); }
+
+/* Answers with the log from the state of s->view on. */
+static void tell(struct srv_log_stream *s)
+{
+    const obb_view_info *info = obb_view_info_get(s->view);
+    s->settings = *obb_view_settings(s->view);
+    s->moment = info->at;
+    s->until = s->moment.time;
+    s->next_id = obb_view_next_id(s->view);
+    s->answer.view = s->view;
+    s->answer.next = next;
+    s->answer.advance = advance;
+    s->answer.chunk = chunk;
+    s->answer.write = write_piece;
+    s->answer.closed = closed;
+    s->answer.cheap = info->boxes + info->frames <= CHEAP;
+    srv_paged_answer_start(&s->answer, s->answer.work.request, WIRE_NDJSON);
+}
+
+static void recalled(struct srv_recall *recall)
+{
+    struct srv_log_stream *s = recall->context;
+    if (recall->view == NULL) {
+        leave(s);
+        srv_reply_problem(recall->request, &recall->problem);
+        return;
+    }
+    s->present = s->view;
+    s->view = recall->view;
+    recall->view = NULL;
+    tell(s);
 }
 
 void srv_log_stream_start(struct srv_log_streams *streams, struct srv_request *request,
@@ -326,8 +381,14 @@ void srv_log_stream_start(struct srv_log_streams *streams, struct srv_request *r
         return;
     obb_scene_info info;
     obb_scene_info_without_bounds(scene, &info);
-    const obb_at at = {.kind = OBB_AT_REVISION,
-                       .revision = params->has_from ? params->from : info.oldest.revision};
+    obb_at at = {.kind = OBB_AT_REVISION,
+                 .revision = params->has_from ? params->from : info.oldest.revision};
+    if (at.revision < info.oldest.revision && srv_recall_can(request->services, scene)) {
+        s->recall = srv_work_room(request, sizeof *s->recall);
+        if (s->recall == NULL)
+            return;
+        at.revision = info.oldest.revision;
+    }
     s->view = srv_open_view(request, scene, &at);
     if (s->view == NULL)
         return;
@@ -338,24 +399,23 @@ void srv_log_stream_start(struct srv_log_streams *streams, struct srv_request *r
     s->follow = params->follow && !streams->stopped;
     s->last = info.now.revision;
     s->last_time = info.now.time;
-    s->settings = *obb_view_settings(s->view);
-    const obb_view_info *info_of_view = obb_view_info_get(s->view);
-    s->moment = info_of_view->at;
-    s->until = s->moment.time;
-    s->next_id = obb_view_next_id(s->view);
     s->wait.again = on_unlocked;
     s->next = streams->first;
     if (s->next != NULL)
         s->next->previous = s;
     streams->first = s;
-    s->answer.view = s->view;
-    s->answer.next = next;
-    s->answer.advance = advance;
-    s->answer.chunk = chunk;
-    s->answer.write = write_piece;
-    s->answer.closed = closed;
-    s->answer.cheap = info_of_view->boxes + info_of_view->frames <= CHEAP;
-    srv_paged_answer_start(&s->answer, request, WIRE_NDJSON);
+    s->answer.work.request = request;
+    if (s->recall == NULL) {
+        tell(s);
+        return;
+    }
+    *s->recall = (struct srv_recall){.request = request,
+                                     .from = params->from,
+                                     .upto = at.revision,
+                                     .newest = info.now,
+                                     .then = recalled,
+                                     .context = s};
+    srv_recall_begin(s->recall, scene);
 }
 
 /* ---- What streams that follow hear of -------------------------------------------------------- */

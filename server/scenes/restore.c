@@ -18,11 +18,8 @@ enum {
 struct item {
     struct item *next;
     struct srv_scene_loader *loader;
-    uint64_t seq;                 /* of a record, or of that of a piece; 0: of a snapshot */
-    bool is_piece;                /* of a record */
-    uint64_t number, count, from; /* of a piece of a snapshot */
-    struct wire_buf bytes;        /* owned */
-    size_t length;                /* of the bytes */
+    struct srv_row row;
+    size_t length; /* of its bytes */
 };
 
 /* A thread that applies the records of some scenes. */
@@ -107,7 +104,7 @@ void srv_restore_cancel(struct srv_restore *r) { fail(r, "it was given up"); }
 
 static void free_item(struct item *item)
 {
-    wire_buf_fini(&item->bytes);
+    wire_buf_fini(&item->row.bytes);
     obb_free(item);
 }
 
@@ -143,11 +140,11 @@ static void count(struct srv_restore *r, const struct item *item, size_t boxes)
 {
     const double now = srv_clock();
     (void)pthread_mutex_lock(&r->lock);
-    r->done += item->seq != 0 && !item->is_piece ? 1 : CHUNK_WORTH;
+    r->done += item->row.seq != 0 && !item->row.is_piece ? 1 : CHUNK_WORTH;
     r->boxes += boxes;
-    if (item->seq != 0 && r->waiting >= WAITING_BYTES)
+    if (item->row.seq != 0 && r->waiting >= WAITING_BYTES)
         (void)pthread_cond_signal(&r->room);
-    r->waiting -= item->seq != 0 ? item->length : 0;
+    r->waiting -= item->row.seq != 0 ? item->length : 0;
     const bool tell = now - r->told >= 1.0;
     if (tell)
         r->told = now;
@@ -161,11 +158,7 @@ static void count(struct srv_restore *r, const struct item *item, size_t boxes)
 static bool apply(struct srv_restore *r, struct item *item)
 {
     struct srv_scene_loader *loader = item->loader;
-    const obb_str bytes = {.bytes = item->bytes.bytes, .length = item->bytes.length};
-    const bool good = item->is_piece   ? srv_scene_loader_piece(loader, item->seq, &item->bytes)
-                      : item->seq != 0 ? srv_scene_loader_record(loader, item->seq, bytes)
-                                       : srv_scene_loader_chunk(loader, item->number, item->count,
-                                                                item->from, &item->bytes);
+    const bool good = srv_scene_loader_row(loader, &item->row);
     if (!good)
         fail_in(r, loader);
     return good;
@@ -176,7 +169,7 @@ static size_t boxes_made(const struct item *item)
 {
     const struct obb_scene *scene = item->loader->restored.journaled.scene;
     obb_scene_info info;
-    if (item->seq != 0 || scene == NULL)
+    if (item->row.seq != 0 || scene == NULL)
         return 0;
     obb_scene_info_without_bounds(scene, &info);
     return info.boxes + info.frames;
@@ -259,7 +252,7 @@ static struct srv_scene_loader *loader_of(struct srv_restore *r, uint64_t number
 static bool hand_over(struct srv_restore *r, struct item *item)
 {
     struct applier *a = &r->appliers[item->loader->number % r->options.threads];
-    const bool record = item->seq != 0;
+    const bool record = item->row.seq != 0;
     (void)pthread_mutex_lock(&r->lock);
     while (record && r->waiting >= WAITING_BYTES && !r->failed)
         (void)pthread_cond_wait(&r->room, &r->lock);
@@ -284,8 +277,8 @@ static struct item *item_of(struct srv_restore *r, uint64_t scene, obb_str bytes
     if (item != NULL) {
         item->loader = loader_of(r, scene);
         item->length = bytes.length;
-        wire_buf_append(&item->bytes, bytes.bytes, bytes.length);
-        if (item->loader != NULL && !item->bytes.failed)
+        wire_buf_append(&item->row.bytes, bytes.bytes, bytes.length);
+        if (item->loader != NULL && !item->row.bytes.failed)
             return item;
         free_item(item);
     }
@@ -308,9 +301,9 @@ static bool on_chunk(void *context, uint64_t scene, uint64_t number, uint64_t co
     struct item *item = item_of(r, scene, bytes);
     if (item == NULL)
         return false;
-    item->number = number;
-    item->count = count;
-    item->from = from;
+    item->row.number = number;
+    item->row.count = count;
+    item->row.from = from;
     return hand_over(r, item);
 }
 
@@ -337,8 +330,8 @@ static bool on_piece(void *context, uint64_t scene, uint64_t seq, obb_str bytes)
     struct item *item = item_of(r, scene, bytes);
     if (item == NULL)
         return false;
-    item->seq = seq;
-    item->is_piece = true;
+    item->row.seq = seq;
+    item->row.is_piece = true;
     r->pieces += bytes.length;
     return hand_over(r, item);
 }
@@ -350,7 +343,7 @@ static bool on_record(void *context, uint64_t scene, uint64_t revision, uint64_t
     struct item *item = item_of(r, scene, bytes);
     if (item == NULL)
         return false;
-    item->seq = seq;
+    item->row.seq = seq;
     if (!sample(r, seq)) {
         free_item(item);
         return false;

@@ -376,6 +376,16 @@ bool srv_scene_loader_record(struct srv_scene_loader *l, uint64_t seq, obb_str b
     return true;
 }
 
+bool srv_scene_loader_row(struct srv_scene_loader *l, struct srv_row *row)
+{
+    if (row->is_piece)
+        return srv_scene_loader_piece(l, row->seq, &row->bytes);
+    if (row->seq == 0)
+        return srv_scene_loader_chunk(l, row->number, row->count, row->from, &row->bytes);
+    return srv_scene_loader_record(
+        l, row->seq, (obb_str){.bytes = row->bytes.bytes, .length = row->bytes.length});
+}
+
 bool srv_scene_loader_end(struct srv_scene_loader *l)
 {
     return l->restored.journaled.scene != NULL ||

@@ -3,6 +3,7 @@
 #ifndef SRV_SCENE_LOADER_H
 #define SRV_SCENE_LOADER_H
 
+#include "server/journal/excerpt.h"
 #include "server/scenes/remembered.h"
 #include "server/scenes/snapshot.h"
 
@@ -58,6 +59,9 @@ bool srv_scene_loader_piece(struct srv_scene_loader *loader, uint64_t seq, struc
 
 /* Applies a record with its pieces, unless the snapshot holds what it says. */
 bool srv_scene_loader_record(struct srv_scene_loader *loader, uint64_t seq, obb_str bytes);
+
+/* Takes a row of the journal: one of the above. Its bytes may be taken. */
+bool srv_scene_loader_row(struct srv_scene_loader *loader, struct srv_row *row);
 
 /* Checks, after the last record, that there is a scene. */
 bool srv_scene_loader_end(struct srv_scene_loader *loader);

@@ -1036,6 +1036,239 @@ START_TEST(large_commits_are_told_in_pieces)
 }
 END_TEST
 
+/* ---- With --data ----------------------------------------------------------------------------- */
+
+static char folder[96];
+
+static void start_in_folder(const char *option, const char *value)
+{
+    start_with((const char *[]){"--data", folder, option, value, NULL});
+    do
+        http_send(client, "GET", "/readyz", NULL, NULL, &answer);
+    while (answer.status != 200);
+}
+
+static void start_kept_with(const char *option, const char *value)
+{
+    (void)snprintf(folder, sizeof folder, "%s/obbd-log-XXXXXX", test_folder());
+    ck_assert_ptr_nonnull(mkdtemp(folder));
+    start_in_folder(option, value);
+}
+
+static void start_kept(void) { start_kept_with(NULL, NULL); }
+static void start_lazy(void) { start_kept_with("--sync", "60000"); }
+static void start_narrow(void) { start_kept_with("--memory-limit", "4MiB"); }
+
+static void stop_kept(void)
+{
+    stop();
+    static const char *const names[] = {"journal.db", "journal.db-wal", "journal.db-shm", "spare"};
+    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
+        (void)unlink(test_text("%s/%s", folder, names[i]));
+    ck_assert_int_eq(rmdir(folder), 0);
+}
+
+/* Compares the lines of commits behind the first state of a log with those that a stream told as
+ * they came, to the last byte. Lines that only prolong a time are not compared: how many there are
+ * depends on when they are told. Returns how many lines it compared. */
+static size_t compare_lines(const json_t *log, const json_t *told, long commits)
+{
+    long last = revision_of(json_array_get(log, 0));
+    size_t compared = 0;
+    for (size_t i = 1 + state_lines(log); i < json_array_size(log); i++) {
+        const json_t *line = json_array_get(log, i);
+        if (revision_of(line) == last)
+            continue;
+        ck_assert_int_eq(revision_of(line), ++last);
+        ck_assert_str_eq(raw_of(line), raw_of(json_array_get(told, (size_t)last)));
+        compared++;
+    }
+    ck_assert_int_eq(last, commits);
+    return compared;
+}
+
+/* Only the newest state is in the history. What a stream told of the commits as they came is what
+ * the journal tells of them later. */
+START_TEST(with_data_a_log_reaches_back_as_far_as_the_journal)
+{
+    test_rng rng = {.s = 20261129};
+    double time = 0;
+    const long commits = (long)test_effort(200);
+    timed = true;
+    (void)ask("PUT", "/v1/scenes/s", "{\"history\":{\"span\":0,\"commits\":0}}", 201);
+    (void)ask("PUT", "/v1/scenes/other", "{}", 201);
+    struct tail *t = tail_open("/v1/scenes/s/log?follow=true");
+    json_t *told = json_array();
+    json_array_append_new(told, tail_next(t, SOON)); /* of revision 0 */
+    for (long revision = 1, restarts = 0; revision <= commits;) {
+        random_commit(&rng, &time);
+        if (test_below(&rng, 3) == 0)
+            commit("other", test_text("{\"put\":{\"b%ld\":" BOX(1) "}}", revision));
+        if (revision == commits / 2 && restarts++ == 0) {
+            time = 1;
+            commit("s", "{\"restart\":true,\"time\":1,\"put\":{\"a\":" BOX(1) "}}");
+        }
+        const json_t *scene = json_loads(ask("GET", "/v1/scenes/s", NULL, 200), 0, NULL);
+        for (const long now = revision_of(scene); revision <= now;) {
+            json_t *line = tail_next(t, SOON);
+            ck_assert_msg(line != NULL, "revision %ld", revision);
+            if (revision_of(line) == revision) {
+                json_array_append_new(told, line);
+                revision++;
+            } else {
+                json_decref(line); /* it prolongs a time */
+            }
+        }
+    }
+    const long last = (long)json_array_size(told) - 1;
+    size_t compared = 0;
+    for (int starts = 0; starts < 2; starts++) {
+        for (long from = starts; from < last; from += 1 + last / 9) {
+            json_t *log = log_of(test_text("/v1/scenes/s/log?from=%ld", from));
+            ck_assert_int_eq(revision_of(json_array_get(log, 0)), from);
+            ck_assert_str_eq(hash_of(json_array_get(log, 0)),
+                             hash_of(json_array_get(told, (size_t)from)));
+            compared += compare_lines(log, told, last);
+            verify(log);
+            json_decref(log);
+        }
+        expect(client, "GET", test_text("/v1/scenes/s/log?from=%ld", last + 1), NULL, 410,
+               test_text("{\"newest\":{\"revision\":%ld}}", last));
+        if (starts > 0)
+            break;
+        stop();
+        start_in_folder(NULL, NULL);
+    }
+    printf("%zu lines of the journal are those that were told\n", compared);
+    ck_assert_uint_gt(compared, 5 * (size_t)commits);
+    tail_close(t);
+    /* it goes on with the history, and with what comes */
+    t = tail_open(test_text("/v1/scenes/s/log?from=%ld&follow=true", last - 3));
+    commit("s", test_text("{\"time\":%.17g,\"put\":{\"last\":" BOX(1) "}}", time + 1e4));
+    json_t *line = tail_next(t, SOON);
+    while (line != NULL && revision_of(line) <= last) {
+        json_decref(line);
+        line = tail_next(t, SOON);
+    }
+    ck_assert_ptr_nonnull(line);
+    ck_assert_ptr_nonnull(json_object_get(json_object_get(line, "put"), "last"));
+    json_decref(line);
+    tail_close(t);
+    json_decref(told);
+    timed = false;
+}
+END_TEST
+
+/* The journal holds records until they are on disk. */
+static void await_nothing_in_flight(void)
+{
+    const double begun = test_seconds();
+    while (strstr(ask("GET", "/metrics", NULL, 200), "\nobbd_in_flight_bytes 0\n") == NULL)
+        ck_assert_msg(test_seconds() - begun < 10, "%s", answer.body);
+}
+
+static long journal_snapshots(void)
+{
+    const char *line = strstr(ask("GET", "/metrics", NULL, 200), "\nobbd_journal_snapshots_total ");
+    ck_assert_ptr_nonnull(line);
+    return strtol(line + strlen("\nobbd_journal_snapshots_total "), NULL, 10);
+}
+
+/* A snapshot begins with the oldest state that is kept then, so what came before is gone. */
+START_TEST(a_log_reaches_back_to_the_oldest_state_of_a_snapshot)
+{
+    enum { MANY = 4000 };
+    char *body = malloc((size_t)MANY * 100 + 1000);
+    ck_assert_ptr_nonnull(body);
+    (void)ask("PUT", "/v1/scenes/s", "{\"history\":{\"span\":60000,\"commits\":3}}", 201);
+    int round = 1;
+    for (; journal_snapshots() == 0; round++) {
+        ck_assert_int_lt(round, 100);
+        int length = sprintf(body, "{\"time\":%d,\"put\":{", round);
+        for (int i = 0; i < MANY; i++)
+            length += sprintf(body + length,
+                              "%s\"b%d\":{\"center\":[%d,%d,%d.5],\"half_extents\":[1,%d,1]}",
+                              i > 0 ? "," : "", i, i % 100, i / 100, round, 1 + round % 2);
+        (void)sprintf(body + length, "}}");
+        commit("s", body);
+    }
+    free(body);
+    for (int i = 0; i < 10; i++, round++)
+        commit("s",
+               test_text("{\"time\":%d,\"pose\":{\"b1\":{\"center\":[0,0,%d]}}}", round, round));
+    http_send(client, "GET", "/v1/scenes/s/log?from=1", NULL, NULL, &answer);
+    ck_assert_int_eq(answer.status, 410);
+    json_t *problem = json_loads(answer.body, 0, NULL);
+    const long oldest = revision_of(json_object_get(problem, "oldest"));
+    ck_assert_int_eq(revision_of(json_object_get(problem, "newest")), round - 1);
+    ck_assert(1 < oldest && oldest < round - 10);
+    json_decref(problem);
+    for (long from = oldest - 1; from < round - 1; from += from < oldest + 3 ? 1 : 4) {
+        if (from < oldest) {
+            (void)ask("GET", test_text("/v1/scenes/s/log?from=%ld", from), NULL, 410);
+            continue;
+        }
+        json_t *log = log_of(test_text("/v1/scenes/s/log?from=%ld", from));
+        ck_assert_uint_eq(boxes_in(log), MANY);
+        ck_assert_int_eq(revision_of(json_array_get(log, 0)), from);
+        ck_assert_uint_eq(json_array_size(log), 1 + MANY + (size_t)(round - 1 - from));
+        verify(log);
+        json_decref(log);
+    }
+    /* whoever goes away meanwhile leaves nothing behind */
+    for (int i = 0; i < 40; i++) {
+        const int fd = daemon_dial(&daemon);
+        dial_send(fd, test_text("GET /v1/scenes/s/log?from=%ld HTTP/1.1\r\nHost: localhost\r\n\r\n",
+                                oldest));
+        (void)poll(NULL, 0, i % 8);
+        (void)close(fd);
+    }
+    await_nothing_in_flight();
+}
+END_TEST
+
+/* Commits are answered up to a minute before they are on disk. */
+START_TEST(a_log_has_also_what_waits_for_the_disk)
+{
+    (void)ask("PUT", "/v1/scenes/s", "{\"history\":{\"span\":0,\"commits\":0}}", 201);
+    for (int i = 0; i < 20; i++)
+        commit("s", test_text("{\"time\":%d,\"put\":{\"b%d\":" BOX(1) "}}", i, i));
+    for (int more = 0; more < 4; more++) {
+        json_t *log = log_of(test_text("/v1/scenes/s/log?from=%d", 5 * more));
+        ck_assert_uint_eq(json_array_size(log), 21 + (size_t)more);
+        verify(log);
+        json_decref(log);
+        commit("s", test_text("{\"put\":{\"c%d\":" BOX(1) "}}", more));
+    }
+}
+END_TEST
+
+START_TEST(states_that_do_not_fit_are_not_recalled)
+{
+    enum { MANY = 1000, ROUNDS = 40 };
+    char *body = malloc((size_t)MANY * 100 + 1000);
+    ck_assert_ptr_nonnull(body);
+    (void)ask("PUT", "/v1/scenes/s", "{\"history\":{\"span\":0,\"commits\":0}}", 201);
+    for (int round = 0; round < ROUNDS; round++) {
+        int length = sprintf(body, "{\"put\":{");
+        for (int i = 0; i < MANY; i++)
+            length +=
+                sprintf(body + length, "%s\"b%d\":{\"center\":[%d,%d,0],\"half_extents\":[1,1,1]}",
+                        i > 0 ? "," : "", round * MANY + i, i, round);
+        (void)sprintf(body + length, "}}");
+        commit("s", body);
+    }
+    free(body);
+    (void)ask("GET", "/v1/scenes/s/log?from=1", NULL, 413);
+    ck_assert_ptr_nonnull(strstr(answer.body, "found states that take at least "));
+    ck_assert_ptr_nonnull(strstr(answer.body, "; --memory-limit is 4194304\""));
+    await_nothing_in_flight();
+    json_t *log = log_of(test_text("/v1/scenes/s/log?from=%d", ROUNDS)); /* from the history */
+    ck_assert_uint_eq(boxes_in(log), MANY * ROUNDS);
+    json_decref(log);
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("log");
@@ -1055,6 +1288,22 @@ int main(void)
     tcase_add_test(tc, every_kind_of_edit_is_verified_and_a_flipped_digit_of_each_is_named);
     tcase_add_test(tc, large_commits_are_told_in_pieces);
     suite_add_tcase(suite, tc);
+    TCase *kept = tcase_create("kept");
+    tcase_set_timeout(kept, test_patience(60));
+    tcase_add_checked_fixture(kept, start_kept, stop_kept);
+    tcase_add_test(kept, with_data_a_log_reaches_back_as_far_as_the_journal);
+    tcase_add_test(kept, a_log_reaches_back_to_the_oldest_state_of_a_snapshot);
+    suite_add_tcase(suite, kept);
+    TCase *lazy = tcase_create("lazy");
+    tcase_set_timeout(lazy, test_timeout(30));
+    tcase_add_checked_fixture(lazy, start_lazy, stop_kept);
+    tcase_add_test(lazy, a_log_has_also_what_waits_for_the_disk);
+    suite_add_tcase(suite, lazy);
+    TCase *narrow = tcase_create("narrow");
+    tcase_set_timeout(narrow, test_patience(60));
+    tcase_add_checked_fixture(narrow, start_narrow, stop_kept);
+    tcase_add_test(narrow, states_that_do_not_fit_are_not_recalled);
+    suite_add_tcase(suite, narrow);
     TCase *end = tcase_create("end");
     tcase_set_timeout(end, test_timeout(30));
     tcase_add_checked_fixture(end, start, NULL);

@@ -747,6 +747,111 @@ START_TEST(a_flipped_bit_shows_a_beginning_or_is_refused)
 }
 END_TEST
 
+/* ---- Excerpts -------------------------------------------------------------------------------- */
+
+/* Checks the rows of a slice. *next: the record that comes next; *pieces: how many of its pieces, or
+ * of the snapshot's, have come. */
+static void check_slice(const struct srv_excerpt *e, const struct snapshot *snapshot,
+                        uint64_t *next, uint64_t *pieces, size_t *looked)
+{
+    for (size_t i = 0; i < e->count; i++, ++*looked) {
+        const struct srv_row *row = &e->rows[i];
+        if (row->seq == 0) {
+            ck_assert(snapshot->there && *next == 0 && !row->is_piece);
+            ck_assert_uint_eq(row->number, *pieces);
+            ck_assert_uint_eq(row->count, snapshot->chunks);
+            ck_assert_uint_eq(row->from, snapshot->from);
+            const size_t length = chunk_bytes(snapshot->seed, (*pieces)++, room);
+            ck_assert_mem_eq(row->bytes.bytes, room, length);
+            ck_assert_uint_eq(row->bytes.length, length);
+            continue;
+        }
+        if (*next == 0) {
+            ck_assert_uint_eq(*pieces, snapshot->there ? snapshot->chunks : 0);
+            *next = snapshot->there ? snapshot->from : model.edge;
+            *pieces = 0;
+        }
+        while (model.items[*next].scene != e->scene)
+            ++*next;
+        const struct item *item = &model.items[*next];
+        ck_assert_uint_eq(row->seq, *next);
+        ck_assert_int_eq(row->is_piece, *pieces < item->pieces);
+        const size_t length = row->is_piece ? chunk_bytes(item->seed, *pieces, room) : item->length;
+        ck_assert_uint_eq(row->bytes.length, length);
+        ck_assert_mem_eq(row->bytes.bytes, row->is_piece ? room : item->bytes, length);
+        *pieces = row->is_piece ? *pieces + 1 : 0;
+        *next += !row->is_piece;
+    }
+}
+
+/* Reads an excerpt of a scene while groups are written. */
+static size_t check_excerpt(size_t scene, size_t *slices)
+{
+    static struct srv_excerpt e;
+    const struct snapshot snapshot = model.snapshots[scene];
+    const uint64_t from = snapshot.there ? snapshot.from : model.edge;
+    uint64_t next = 0, pieces = 0;
+    size_t looked = 0;
+    e = (struct srv_excerpt){.scene = model.scene_numbers[scene]};
+    backend->keeps = true;
+    for (bool ended = false; !ended; ended = e.ended, ++*slices) {
+        srv_excerpt_clear(&e);
+        backend->read(backend, &e);
+        ck_assert_int_eq(e.status, OBB_OK);
+        check_slice(&e, &snapshot, &next, &pieces, &looked);
+        if (e.ended)
+            break;
+        ck_assert_int_eq(write_group(6), SRV_JOURNAL_OK);
+        while (backend->tidy(backend, model.durable + 1))
+            ;
+    }
+    /* nothing is left out */
+    for (uint64_t seq = next != 0 ? next : from; seq <= model.durable; seq++)
+        ck_assert(model.items[seq].scene != e.scene || model.items[seq].gone);
+    srv_excerpt_clear(&e);
+    backend->keeps = false;
+    return looked;
+}
+
+START_TEST(an_excerpt_is_all_that_is_there_of_a_scene)
+{
+    enum { LONG = 1000 };
+    size_t looked = 0, slices = 0, excerpts = 0;
+    load_all();
+    while (model.last + LONG + 600 < RECORDS) {
+        ck_assert_int_eq(write_group(40), SRV_JOURNAL_OK);
+        looked += check_excerpt(excerpts++ % SCENES, &slices);
+        forget_some();
+    }
+    const uint64_t forgotten = model.edge - 1;
+    for (size_t i = 0; i < LONG; i++)
+        ck_assert_int_eq(add_record(0, false), SRV_JOURNAL_OK);
+    ck_assert_int_eq(backend->commit(backend), SRV_JOURNAL_OK);
+    model.durable = model.last;
+    const size_t many = check_excerpt(0, &slices);
+    printf("%zu rows of %zu excerpts, %zu in one of %zu slices, %llu records were forgotten\n",
+           looked, excerpts, many, slices, (unsigned long long)forgotten);
+    ck_assert_msg(looked > 10 * excerpts && many >= LONG && slices >= LONG / SRV_EXCERPT_ROWS &&
+                      forgotten > 500,
+                  "%zu %zu %zu %zu %llu", looked, excerpts, many, slices,
+                  (unsigned long long)forgotten);
+    static struct srv_excerpt e;
+    struct obb_budget little;
+    obb_budget_init(&little, 1000);
+    e = (struct srv_excerpt){.scene = model.scene_numbers[0], .budget = &little};
+    backend->read(backend, &e);
+    ck_assert_int_eq(e.status, OBB_NO_MEMORY);
+    srv_excerpt_clear(&e);
+    ck_assert_uint_eq(obb_budget_used(&little), 0);
+    e = (struct srv_excerpt){.scene = ++model.next_number}; /* of no scene */
+    for (size_t i = 0; !e.ended; i++) {
+        backend->read(backend, &e);
+        ck_assert(e.status == OBB_OK && e.count == 0 && i < 100);
+    }
+    close_backend();
+}
+END_TEST
+
 /* ---- Failures -------------------------------------------------------------------------------- */
 
 /* Writes groups while one call fails. Returns false if the call was never reached. */
@@ -1040,6 +1145,7 @@ int main(void)
     tcase_add_test(tests, pieces_of_a_record_stay_as_long_as_it_does);
     tcase_add_test(tests, a_record_that_lacks_pieces_is_damaged);
     tcase_add_test(tests, a_journal_of_the_first_format_is_read_and_goes_on);
+    tcase_add_test(tests, an_excerpt_is_all_that_is_there_of_a_scene);
     tcase_add_test(tests, a_file_that_is_cut_shows_a_beginning_or_is_refused);
     tcase_add_test(tests, a_flipped_bit_shows_a_beginning_or_is_refused);
     tcase_add_test(tests, each_failing_call_loses_nothing_that_was_answered);
