@@ -14,6 +14,7 @@ DRIVER = Driver()
 class Asking(Session):
     def __init__(self, url):
         super().__init__(DRIVER, url, options={"retries": 0})
+        self.opened = 0
 
     def ask(self, method, target, body, headers, media):
         try:
@@ -25,15 +26,16 @@ class Asking(Session):
             return problem.status, problem.headers, problem.body
 
     def stream(self, target, headers):
-        return Stream(self, target, self("stream", path=target, headers=headers))
+        self.opened += 1  # names the stream, as several may have one path
+        return Stream(self, str(self.opened), self("stream", name=str(self.opened), path=target, headers=headers))
 
 
 class Stream:
-    def __init__(self, client, target, headers):
-        self.client, self.target, self.headers = client, target, headers
+    def __init__(self, client, name, headers):
+        self.client, self.name, self.headers = client, name, headers
 
     def text(self):
-        return self.client("text", path=self.target)
+        return self.client("text", name=self.name)
 
 
 add_tests(Asking)

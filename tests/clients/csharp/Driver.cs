@@ -160,10 +160,10 @@ sealed class Session
             case "request":
                 return Request(command);
             case "stream":
-                streams[command.Text("path")] = client.Stream(command.Text("path"), Headers(command));
-                return Map(streams[command.Text("path")].Headers);
+                streams[command.Text("name")] = client.Stream(command.Text("path"), Headers(command));
+                return Map(streams[command.Text("name")].Headers);
             case "text":
-                return Text(streams[command.Text("path")]);
+                return Text(streams[command.Text("name")]);
             case "scene":
                 scene = client.Scene(command.Text("name"));
                 return scene.Page;
