@@ -24,6 +24,9 @@ static struct memory {
     _Atomic size_t refuse_recovery;
     srv_journal_status fails_with;
     uint64_t edge;
+    size_t slices, slices_left; /* of an excerpt */
+    size_t seen;                /* durable entries when its first slice was read */
+    _Atomic size_t kept;        /* calls of tidy that may drop nothing */
     bool closed;
 } memory;
 
@@ -64,10 +67,21 @@ static srv_journal_status memory_commit(struct srv_backend *backend)
 
 static bool memory_tidy(struct srv_backend *backend, uint64_t edge)
 {
-    (void)backend;
+    if (backend->keeps) {
+        atomic_fetch_add(&memory.kept, 1);
+        return false;
+    }
     const uint64_t before = memory.edge;
     memory.edge = edge > before + 10 ? before + 10 : edge;
     return memory.edge < edge;
+}
+
+static void memory_read(struct srv_backend *backend, struct srv_excerpt *excerpt)
+{
+    (void)backend;
+    if (memory.slices++ == 0)
+        memory.seen = memory.count - memory.fresh;
+    excerpt->ended = --memory.slices_left == 0;
 }
 
 static bool memory_recover(struct srv_backend *backend)
@@ -182,6 +196,7 @@ static void begin(uint64_t sync_ms)
     memory.backend = (struct srv_backend){.add = memory_add,
                                           .commit = memory_commit,
                                           .tidy = memory_tidy,
+                                          .read = memory_read,
                                           .recover = memory_recover,
                                           .close = memory_close,
                                           .last_number = 41};
@@ -232,6 +247,49 @@ START_TEST(entries_are_settled_in_their_order)
     ck_assert_uint_eq(srv_journal_waiting(journal), 0);
     check_log();
     end();
+}
+END_TEST
+
+static size_t slices_heard;
+
+static void on_read(struct srv_excerpt *excerpt)
+{
+    slices_heard++;
+    append(); /* a commit between two slices */
+    if (!excerpt->ended) {
+        srv_journal_read(journal, excerpt);
+        return;
+    }
+    srv_journal_read_end(journal, excerpt);
+    srv_loop_stop(loop);
+}
+
+/* Also while entries may wait for a minute. */
+START_TEST(an_excerpt_has_what_was_appended_before_and_is_read_beside_the_work)
+{
+    static struct srv_excerpt excerpt;
+    static const uint64_t syncs[] = {0, 60000};
+    for (size_t i = 0; i < 2; i++) {
+        begin(syncs[i]);
+        ck_assert(srv_journal_has_excerpts(journal));
+        for (size_t k = 0; k < 30; k++)
+            append();
+        excerpt = (struct srv_excerpt){.read = on_read};
+        memory.slices_left = 100;
+        slices_heard = 0;
+        srv_journal_forget(journal, 25);
+        srv_journal_read(journal, &excerpt);
+        ck_assert_uint_eq(slices_heard, 0); /* never within the call */
+        srv_loop_run(loop);
+        ck_assert_uint_eq(memory.slices, 100);
+        ck_assert_uint_ge(memory.seen, 30);
+        ck_assert_uint_gt(atomic_load(&memory.kept), 0);
+        srv_journal_hurry(journal);
+        run(2);
+        check_log();
+        end();
+        ck_assert_uint_eq(memory.edge, 25); /* it drops again */
+    }
 }
 END_TEST
 
@@ -332,6 +390,7 @@ int main(void)
     TCase *tests = tcase_create("thread");
     tcase_set_timeout(tests, test_patience(60));
     tcase_add_test(tests, entries_are_settled_in_their_order);
+    tcase_add_test(tests, an_excerpt_has_what_was_appended_before_and_is_read_beside_the_work);
     tcase_add_test(tests, a_failure_takes_all_that_follows_with_it);
     tcase_add_test(tests, entries_that_need_not_be_durable_are_settled_at_once_and_written_later);
     tcase_add_test(tests, an_entry_that_hurries_takes_along_what_waits);
