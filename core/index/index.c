@@ -193,6 +193,7 @@ struct ray_walk {
     uint32_t leaf;        /* to which the walk has come... */
     uint32_t met;         /* ...the boxes there whose bounds the ray meets, as bits; 0: none... */
     float from[OBB_NODE]; /* ...and where it enters the bounds of each, from `start` on */
+    bool goes_on;         /* it has not come to its end */
     size_t waiting;
     struct candidate candidates[CANDIDATES + OBB_NODE];
 };
@@ -240,17 +241,17 @@ static uint32_t ray_nonuniform(void *how, const struct obb_index *index,
     return hits;
 }
 
-/* Clips the ray to a packed box that is grown by its slack. A point of the box is at most the sum S
- * of its half extents away from the centre, so the rounding of the packed axes moves it by less
- * than 16 * 2^-24 S along an axis; the slack is 176 * 2^-24 S. The share of the coordinates in the
- * slack, and `drift`, are 32 times what the cast and this function lose. Returns false if nothing
- * is left.
- *
- * *from    where the ray enters the grown box, rounded down.
- * *surely  a distance at which it has entered the box for certain, coming from outside: where it
- *          enters the box shrunk by its slack. HUGE_VAL if it may miss it, or start in it. */
-static bool clip_to_box(const struct ray_walk *walk, const struct obb_packed *box, double *from,
-                        double *surely)
+/* The ways of a ray through a packed box: the one grown by its slack, and the one shrunk by it. A
+ * way that leaves before it enters is none. Distances along the ray, of which the first are >= 0. */
+struct ways {
+    double enter, leave, surely_enter, surely_leave;
+};
+
+/* Clips the ray to a packed box. A point of the box is at most the sum S of its half extents away
+ * from the centre, so the rounding of the packed axes moves it by less than 16 * 2^-24 S along an
+ * axis; the slack is 176 * 2^-24 S. The share of the coordinates in the slack, and `drift`, are 32
+ * times what the cast and this function lose. No branch: the processor would rarely expect it. */
+static struct ways ways_through(const struct ray_walk *walk, const struct obb_packed *box)
 {
     const obb_vec3 u = {(double)box->u[0], (double)box->u[1], (double)box->u[2]};
     const obb_vec3 v = {(double)box->v[0], (double)box->v[1], (double)box->v[2]};
@@ -261,28 +262,22 @@ static bool clip_to_box(const struct ray_walk *walk, const struct obb_packed *bo
     const obb_ray *ray = &walk->cast->ray;
     const obb_vec3 offset = obb_sub(ray->origin, centre);
     const double slack = (double)box->slack + walk->drift;
-    double near = 0, far = walk->proven, inner_near = 0, inner_far = HUGE_VAL;
+    struct ways out = {.leave = HUGE_VAL, .surely_leave = HUGE_VAL};
     for (int k = 0; k < 3; k++) {
         const double place = obb_dot(axes[k], offset);
         const double speed = obb_dot(axes[k], ray->direction);
         const double half = (double)box->half[k] + slack, inner = (double)box->half[k] - slack;
-        if (fabs(speed) < 1e-100) {
-            if (fabs(place) > half)
-                return false;
-            inner_far = fabs(place) > inner ? -1 : inner_far;
-            continue;
-        }
-        const double inverse = 1 / speed, middle = -place * inverse, steep = fabs(inverse);
+        /* A ray along a face stays where it is, for longer than any distance. */
+        const double inverse = fabs(speed) < 1e-100 ? 1e200 : 1 / speed;
+        const double middle = -place * inverse, steep = fabs(inverse);
         const double enter = middle - half * steep, leave = middle + half * steep;
-        const double inner_enter = middle - inner * steep, inner_leave = middle + inner * steep;
-        near = enter > near ? enter : near;
-        far = leave < far ? leave : far;
-        inner_near = inner_enter > inner_near ? inner_enter : inner_near;
-        inner_far = inner_leave < inner_far ? inner_leave : inner_far;
+        const double surely_enter = middle - inner * steep, surely_leave = middle + inner * steep;
+        out.enter = enter > out.enter ? enter : out.enter;
+        out.leave = leave < out.leave ? leave : out.leave;
+        out.surely_enter = surely_enter > out.surely_enter ? surely_enter : out.surely_enter;
+        out.surely_leave = surely_leave < out.surely_leave ? surely_leave : out.surely_leave;
     }
-    *from = near * (1 - 0x1p-40);
-    *surely = near > 0 && inner_near <= inner_far ? inner_near * (1 + 0x1p-40) : HUGE_VAL;
-    return near <= far;
+    return out;
 }
 
 /* Visits the boxes that wait, the nearest first. */
@@ -328,25 +323,48 @@ static void come_to_leaf(struct ray_walk *walk, uint32_t leaf, uint32_t met)
     }
 }
 
+/* Writes the ways of the ray through the boxes that are met in the leaf, in their order: all of
+ * them before one is judged, so that the processor finds several at a time. */
+static void find_ways(const struct ray_walk *walk, struct ways out[static OBB_NODE])
+{
+    const struct obb_packed *boxes = walk->index->boxes + (size_t)walk->leaf * OBB_NODE;
+    size_t n = 0;
+    for (uint32_t met = walk->met; met != 0; met &= met - 1)
+        out[n++] = ways_through(walk, &boxes[__builtin_ctz(met)]);
+}
+
+/* Lets a box wait for its visit, which the ray enters not before `from`, and fetches it. */
+static void let_wait(struct ray_walk *walk, uint32_t entry, double from)
+{
+    const obb_box *box = &walk->index->versions[entry]->box;
+    __builtin_prefetch(box);
+    __builtin_prefetch(&box->rotation.w);
+    walk->candidates[walk->waiting++] = (struct candidate){.from = from, .entry = entry};
+}
+
 /* Visits the boxes that are met in the leaf, or lets them wait. */
 static void leave_leaf(struct ray_walk *walk)
 {
-    const struct obb_index *index = walk->index;
-    const size_t first = (size_t)walk->leaf * OBB_NODE;
+    const uint32_t first = walk->leaf * OBB_NODE;
     const bool packed = clips_boxes(walk);
+    struct ways ways[OBB_NODE];
+    if (packed)
+        find_ways(walk, ways);
+    size_t n = 0;
     for (uint32_t met = walk->met; met != 0; met &= met - 1) {
         const uint32_t child = (uint32_t)__builtin_ctz(met);
-        struct candidate candidate = {.from =
-                                          (double)walk->from[child] * (1 - 0x1p-20) + walk->start,
-                                      .entry = (uint32_t)first + child};
-        double surely = HUGE_VAL;
-        if (packed && !clip_to_box(walk, &index->boxes[first + child], &candidate.from, &surely))
+        if (!packed) {
+            let_wait(walk, first + child, (double)walk->from[child] * (1 - 0x1p-20) + walk->start);
             continue;
-        __builtin_prefetch(&index->versions[first + child]->box);
-        __builtin_prefetch(&index->versions[first + child]->box.rotation.w);
-        walk->candidates[walk->waiting++] = candidate;
-        if (walk->closest && surely < walk->proven)
-            walk->proven = surely;
+        }
+        const struct ways *way = &ways[n++];
+        if (way->enter > (way->leave < walk->proven ? way->leave : walk->proven))
+            continue;
+        let_wait(walk, first + child, way->enter * (1 - 0x1p-40));
+        const double sure = way->surely_enter * (1 + 0x1p-40); /* if it comes from outside */
+        if (walk->closest && way->enter > 0 && way->surely_enter <= way->surely_leave &&
+            sure < walk->proven)
+            walk->proven = sure;
     }
     walk->met = 0;
     if (!walk->closest || walk->waiting >= CANDIDATES)
@@ -403,20 +421,18 @@ static bool begin_on_grid(struct ray_walk *walk)
     return true;
 }
 
-/* Goes on to the next leaf of which the ray meets a box. Returns false if there is none. */
-static bool next_leaf(struct ray_walk *walk)
+/* Goes on towards the next leaf of which the ray meets a box, and notes at the end of the walk that
+ * there is none. */
+static void go_on(struct ray_walk *walk)
 {
-    if (walk->proven < 0)
-        return false;
     const struct obb_index *index = walk->index;
     const double far = (walk->proven - walk->start) * (1 + 0x1p-18) + 0x1p-100;
-    uint32_t leaf;
+    uint32_t leaf, met;
     walk->on_grid.far = (float)(far < 0x1p100 ? far : 0x1p100);
-    const uint32_t met = index->kernels->ray(&index->tree, &walk->on_grid, &leaf, walk->from);
-    if (met == 0)
-        return false;
-    come_to_leaf(walk, leaf, met);
-    return true;
+    walk->goes_on = walk->proven >= 0 &&
+                    index->kernels->ray(&index->tree, &walk->on_grid, &leaf, &met, walk->from);
+    if (walk->goes_on && met != 0)
+        come_to_leaf(walk, leaf, met);
 }
 
 /* Begins the walk of a cast. Returns false if it is over: on a nonuniform grid it is walked as a
@@ -433,22 +449,30 @@ static bool begin_walk(struct ray_walk *walk, const struct obb_index *index, str
     walk->closest = closest;
     walk->visit = visit;
     walk->waiting = 0;
+    walk->met = 0;
     walk->start = 0;
-    if (index->nonuniform == NULL)
-        return begin_on_grid(walk) && next_leaf(walk);
+    if (index->nonuniform == NULL) {
+        if (!begin_on_grid(walk))
+            return false;
+        go_on(walk);
+        return walk->goes_on;
+    }
     (void)walk_near(index, walk, ray_nonuniform, leaf_nonuniform, walk->proven, NULL, NULL);
     visit_waiting(walk);
     cast->ray.max_distance = walk->reach;
     return false;
 }
 
-/* Takes a walk on by one leaf, or ends it. Returns false at its end. */
+/* Takes a walk on, up to where it waits for memory: for a leaf, its boxes, or the boxes to visit.
+ * Returns false at its end. */
 static bool step(struct ray_walk *walk)
 {
-    if (walk->met != 0) {
+    if (walk->met != 0)
         leave_leaf(walk);
-        if (next_leaf(walk) || walk->waiting > 0)
-            return true; /* the leaf, or the boxes that wait, come from memory now */
+    if (walk->goes_on) {
+        go_on(walk);
+        if (walk->goes_on || walk->waiting > 0)
+            return true;
     }
     visit_waiting(walk);
     walk->cast->ray.max_distance = walk->reach;

@@ -265,11 +265,13 @@ struct obb_kernels {
     bool (*join)(const struct obb_side *a, const struct obb_side *b, uint32_t g,
                  const struct obb_limits *limits, void *context, obb_emit *emit);
 
-    /* Continues a walk to the next leaf of which the ray meets a box before it ends. Returns the
-     * boxes whose bounds it meets, as bits, and where it enters each, within 2^-20 of the distance;
-     * 0 ends the walk. Depth first, and the nearest child of a node first. */
-    uint32_t (*ray)(const struct obb_tree *tree, struct obb_ray_walk *walk, uint32_t *out_leaf,
-                    float out_enter[static OBB_NODE]);
+    /* Continues a walk to the next leaf of which the ray meets a box before it ends. Returns false
+     * at the end of the walk. *out_met: the boxes whose bounds it meets, as bits; *out_enter: where
+     * it enters each, within 2^-20 of the distance. Depth first, and the nearest child of a node
+     * first. Also stops where the leaves that come next are being fetched, with 0 in *out_met: so
+     * the caller may go on with another walk meanwhile. */
+    bool (*ray)(const struct obb_tree *tree, struct obb_ray_walk *walk, uint32_t *out_leaf,
+                uint32_t *out_met, float out_enter[static OBB_NODE]);
 
     /* Returns the children within `far` of the target, as bits, and the distance of each, rounded
      * down. */

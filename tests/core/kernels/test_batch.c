@@ -608,11 +608,12 @@ static void walk_along(const struct obb_kernels *kernels, const struct obb_tree 
     struct obb_ray_walk walk = {.ray = *ray, .far = far, .level = -1};
     out->count = 0;
     for (;;) {
-        uint32_t leaf;
+        uint32_t leaf, boxes;
         float enter[OBB_NODE];
-        const uint32_t boxes = kernels->ray(tree, &walk, &leaf, enter);
-        if (boxes == 0)
+        if (!kernels->ray(tree, &walk, &leaf, &boxes, enter))
             return;
+        if (boxes == 0)
+            continue;
         ck_assert_uint_lt(out->count, LEAVES);
         out->leaf[out->count] = leaf;
         out->boxes[out->count] = boxes;
