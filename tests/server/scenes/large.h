@@ -66,7 +66,7 @@ static inline int end(int s, char *out, size_t size)
  * make_row, however slow it is. */
 static inline int short_limit_ms(void) { return 500 + (int)(500 * test_timeout(1)); }
 
-enum { ROW_COMMIT = 10000 }; /* boxes that make_row puts in one commit */
+enum { ROW_COMMIT = 2500 }; /* boxes that make_row puts in one commit */
 
 /* Makes a scene of boxes in a row, `step` apart, in commits that are small enough for a short
  * --request-timeout. */
