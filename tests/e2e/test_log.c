@@ -998,26 +998,33 @@ START_TEST(every_kind_of_edit_is_verified_and_a_flipped_digit_of_each_is_named)
 }
 END_TEST
 
+/* Puts so many boxes in one commit, at that time, with which they differ. */
+static void put_many(int time, int first, int count)
+{
+    char *body = malloc((size_t)count * 100 + 100);
+    ck_assert_ptr_nonnull(body);
+    int length = sprintf(body, "{\"time\":%d,\"put\":{", time);
+    for (int i = 0; i < count; i++)
+        length +=
+            sprintf(body + length, "%s\"b%d\":{\"center\":[%d,%d,%d.5],\"half_extents\":[1,%d,1]}",
+                    i > 0 ? "," : "", first + i, i % 100, i / 100, time, 1 + time % 2);
+    (void)sprintf(body + length, "}}");
+    commit("s", body);
+    free(body);
+}
+
 /* Large enough for the pool: scenes are locked while such a commit is prepared, and lines are
  * written piece by piece. */
 START_TEST(large_commits_are_told_in_pieces)
 {
     enum { MANY = 5000 };
-    char *body = malloc((size_t)MANY * 100 + 1000);
-    ck_assert_ptr_nonnull(body);
     (void)ask("PUT", "/v1/scenes/s", "{\"history\":{\"span\":60000,\"commits\":50}}", 201);
     struct tail *t = tail_open("/v1/scenes/s/log?follow=true");
     json_t *head = tail_next(t, SOON);
     ck_assert_int_eq(revision_of(head), 0);
     json_decref(head);
     for (int round = 1; round <= 3; round++) {
-        int length = sprintf(body, "{\"time\":%d,\"put\":{", round);
-        for (int i = 0; i < MANY; i++)
-            length += sprintf(body + length,
-                              "%s\"b%d\":{\"center\":[%d,%d,%d.5],\"half_extents\":[1,%d,1]}",
-                              i > 0 ? "," : "", i, i % 100, i / 100, round, 1 + round % 2);
-        (void)sprintf(body + length, "}}");
-        commit("s", body);
+        put_many(round, 0, MANY);
         commit("s",
                test_text("{\"time\":%d.5,\"pose\":{\"b%d\":{\"center\":[0,0,0]}}}", round, round));
         json_t *line = tail_next(t, SOON);
@@ -1027,7 +1034,6 @@ START_TEST(large_commits_are_told_in_pieces)
         ck_assert_int_eq(revision_of(line), 2L * round);
         json_decref(line);
     }
-    free(body);
     tail_close(t);
     json_t *log = log_of("/v1/scenes/s/log?from=1");
     ck_assert_uint_eq(boxes_in(log), MANY);
@@ -1178,21 +1184,12 @@ static long journal_snapshots(void)
 START_TEST(a_log_reaches_back_to_the_oldest_state_of_a_snapshot)
 {
     enum { MANY = 4000 };
-    char *body = malloc((size_t)MANY * 100 + 1000);
-    ck_assert_ptr_nonnull(body);
     (void)ask("PUT", "/v1/scenes/s", "{\"history\":{\"span\":60000,\"commits\":3}}", 201);
     int round = 1;
     for (; journal_snapshots() == 0; round++) {
         ck_assert_int_lt(round, 100);
-        int length = sprintf(body, "{\"time\":%d,\"put\":{", round);
-        for (int i = 0; i < MANY; i++)
-            length += sprintf(body + length,
-                              "%s\"b%d\":{\"center\":[%d,%d,%d.5],\"half_extents\":[1,%d,1]}",
-                              i > 0 ? "," : "", i, i % 100, i / 100, round, 1 + round % 2);
-        (void)sprintf(body + length, "}}");
-        commit("s", body);
+        put_many(round, 0, MANY);
     }
-    free(body);
     for (int i = 0; i < 10; i++, round++)
         commit("s",
                test_text("{\"time\":%d,\"pose\":{\"b1\":{\"center\":[0,0,%d]}}}", round, round));
@@ -1246,19 +1243,9 @@ END_TEST
 START_TEST(states_that_do_not_fit_are_not_recalled)
 {
     enum { MANY = 1000, ROUNDS = 40 };
-    char *body = malloc((size_t)MANY * 100 + 1000);
-    ck_assert_ptr_nonnull(body);
     (void)ask("PUT", "/v1/scenes/s", "{\"history\":{\"span\":0,\"commits\":0}}", 201);
-    for (int round = 0; round < ROUNDS; round++) {
-        int length = sprintf(body, "{\"put\":{");
-        for (int i = 0; i < MANY; i++)
-            length +=
-                sprintf(body + length, "%s\"b%d\":{\"center\":[%d,%d,0],\"half_extents\":[1,1,1]}",
-                        i > 0 ? "," : "", round * MANY + i, i, round);
-        (void)sprintf(body + length, "}}");
-        commit("s", body);
-    }
-    free(body);
+    for (int round = 0; round < ROUNDS; round++)
+        put_many(round, round * MANY, MANY);
     (void)ask("GET", "/v1/scenes/s/log?from=1", NULL, 413);
     ck_assert_ptr_nonnull(strstr(answer.body, "found states that take at least "));
     ck_assert_ptr_nonnull(strstr(answer.body, "; --memory-limit is 4194304\""));
