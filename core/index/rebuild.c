@@ -6,6 +6,7 @@
 #include <string.h>
 
 #define GATHER_ENTRIES 8192 /* entries checked in a chunk: 50 us */
+#define AHEAD          24   /* versions that are fetched before they are looked at */
 
 struct obb_rebuild {
     const struct obb_layers *layers;
@@ -60,9 +61,12 @@ static void gather(struct obb_rebuild *r, size_t chunk)
         const size_t n = obb_index_count(index);
         const bool whole = obb_layers_whole(r->layers, i, r->revision);
         for (size_t k = first > before ? first - before : 0;
-             k < n && before + k < first + GATHER_ENTRIES; k++)
+             k < n && before + k < first + GATHER_ENTRIES; k++) {
+            if (!whole && k + AHEAD < n)
+                __builtin_prefetch(&old[k + AHEAD]->died);
             if (whole || obb_layers_shows(r->layers, i, old[k], r->revision))
                 *out++ = old[k];
+        }
         before += n;
     }
     r->counts[chunk] = (size_t)(out - (r->versions + first));
