@@ -50,11 +50,10 @@ static void end(struct srv_recall *r)
 {
     srv_journal_read_end(services_of(r)->journal, &r->excerpt);
     r->request->on_cancel = NULL;
-    if (r->view == NULL || !has_come_to(r, r->upto)) {
+    if (is_cancelled(r))
+        r->problem = srv_problem_cancelled(r->request);
+    if (is_cancelled(r) || r->view == NULL || !has_come_to(r, r->upto))
         srv_recall_fini(r);
-        if (is_cancelled(r))
-            r->problem = srv_problem_cancelled(r->request);
-    }
     r->then(r);
 }
 
