@@ -210,7 +210,7 @@ static uint64_t second_id(uint64_t key) { return (uint32_t)key; }
 
 /* A run that is on its way to the state after a commit. */
 struct passage {
-    struct obb_contact_run *from; /* what it held is not needed any more, also after an error */
+    const struct obb_contact_run *from;
     struct obb_contact_run to;
     const struct obb_contact_step *step;
     const obb_id_pair *next, *end; /* of the present pairs */
@@ -258,35 +258,14 @@ static void tell(struct passage *p, const obb_id_pair *old, const obb_id_pair *p
         p->status = OBB_NO_MEMORY;
 }
 
-static void pass_next(struct passage *p)
-{
-    p->next++;
-    look_at_next(p);
-}
-
-/* The next present pair comes in, which was not in the run. */
-static void come(struct passage *p)
+/* The next present pair comes in. */
+static void come(struct passage *p, const obb_id_pair *old)
 {
     append(&p->to, p->next_key, &p->next->boxes);
-    tell(p, NULL, p->next);
-    pass_next(p);
-}
-
-static obb_id_pair old_pair(const struct passage *p, size_t i)
-{
-    const uint64_t key = p->from->keys[i];
-    return (obb_id_pair){.id = {first_id(key), second_id(key)}, .boxes = p->from->boxes[i]};
-}
-
-/* Pair i of the run is the next present pair: it stays, with other versions. */
-static void change(struct passage *p, size_t i)
-{
-    if (p->step->stayed) {
-        const obb_id_pair old = old_pair(p, i);
-        tell(p, &old, p->next);
-    }
-    p->from->boxes[i] = p->next->boxes;
-    pass_next(p);
+    if (old == NULL || p->step->stayed)
+        tell(p, old, p->next);
+    p->next++;
+    look_at_next(p);
 }
 
 /* The pairs from i to end - 1 of the run stay. Some behind them are copied too, and overwritten
@@ -298,7 +277,7 @@ static void stay(struct passage *p, size_t i, size_t end)
     while (i < end && p->next_key < from->keys[end - 1]) { /* it begins among them */
         for (; from->keys[i] < p->next_key; i++)
             append(to, from->keys[i], &from->boxes[i]);
-        come(p);
+        come(p, NULL);
     }
     const size_t shift = to->count - i;
     for (size_t k = i; k < end; k += COPIED) {
@@ -308,25 +287,17 @@ static void stay(struct passage *p, size_t i, size_t end)
     to->count += end - i;
 }
 
-/* A box of pair i of the run has ended. *first: the pairs from there on that stay are not moved yet;
- * those that only have other versions stay among them. */
-static void end_pair(struct passage *p, size_t i, size_t *first)
+/* Pair i of the run leaves it, and perhaps comes back. */
+static void leave(struct passage *p, size_t i)
 {
     const uint64_t key = p->from->keys[i];
-    if (p->next_key < key) {
-        stay(p, *first, i);
-        *first = i;
-        while (p->next_key < key)
-            come(p);
-    }
-    if (p->next_key == key) {
-        change(p, i);
-        return;
-    }
-    const obb_id_pair old = old_pair(p, i);
-    stay(p, *first, i);
-    *first = i + 1;
-    tell(p, &old, NULL);
+    const obb_id_pair old = {.id = {first_id(key), second_id(key)}, .boxes = p->from->boxes[i]};
+    while (p->next_key < key)
+        come(p, NULL);
+    if (p->next_key == key)
+        come(p, &old);
+    else
+        tell(p, &old, NULL);
 }
 
 /* Fetches the block that comes BLOCKS_AHEAD, and about where its pairs will go: the steps through
@@ -359,14 +330,19 @@ obb_status obb_contact_run_advance(struct obb_contact_run *run, const struct obb
         const size_t pairs = obb_least(BLOCK, run->count - block);
         size_t first = block;
         fetch_ahead(&p, block);
-        for (uint64_t left = ended_of(step, run->keys + block, pairs); left != 0; left &= left - 1)
-            end_pair(&p, block + (size_t)__builtin_ctzll(left) / 2, &first);
+        for (uint64_t left = ended_of(step, run->keys + block, pairs); left != 0;
+             left &= left - 1) {
+            const size_t i = block + (size_t)__builtin_ctzll(left) / 2;
+            stay(&p, first, i);
+            leave(&p, i);
+            first = i + 1;
+        }
         stay(&p, first, block + pairs);
         if (obb_cancelled(step->cancel))
             p.status = OBB_CANCELLED;
     }
     while (p.next < p.end && p.status == OBB_OK)
-        come(&p);
+        come(&p, NULL);
     obb_contact_run_fini(p.status == OBB_OK ? run : &p.to);
     if (p.status == OBB_OK)
         *run = p.to;
