@@ -96,6 +96,7 @@ static void on_restored(void *context)
                     srv_integer("scenes", (int64_t)restored.count),
                     srv_integer("boxes", (int64_t)restored.boxes),
                     srv_integer("records", (int64_t)restored.records),
+                    srv_integer("sync_ms", (int64_t)o->sync_ms),
                     srv_number("ms", (srv_clock() - data->begun) * 1e3));
         srv_restored_fini(&restored);
     }

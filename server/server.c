@@ -216,6 +216,7 @@ static void publish_limits(struct srv_metrics *metrics, const srv_config *config
     metrics->box_limit = config->box_limit;
     metrics->scene_memory = config->scene_memory;
     metrics->timeout_ms = config->request_timeout_ms;
+    metrics->journal_sync_ms = config->sync_ms;
 }
 
 /* Makes the store, and all that changes it or follows its changes. */

@@ -846,7 +846,7 @@ static obb_status apply_put(struct obb_apply *apply, size_t i, struct entries *e
             return OBB_NO_MEMORY;
         if (apply->edit->all_put_ids)
             apply->new_ids[i] = version->id;
-    } else if (put->parts != OBB_PUT_ALL || put->target.has_id) {
+    } else if (put->parts != OBB_PUT_ALL || put->target.has_id || apply->edit->puts_must_exist) {
         return OBB_NO_BOX;
     } else if (!apply->edit->puts_differ && !obb_name_valid(put->target.name)) {
         return OBB_BAD_NAME;

@@ -142,6 +142,7 @@ typedef struct obb_edit {
     const obb_put *puts;
     const obb_put_columns *put_columns; /* the puts, if `puts` is NULL */
     size_t put_count;
+    bool puts_must_exist; /* PATCH of one box: else OBB_NO_BOX, whatever parts it states */
     /* The puts name boxes, all names are valid, and none is there twice: whoever sets this has
      * checked it. */
     bool puts_differ;

@@ -336,8 +336,10 @@ bool wire_read_event_params(const wire_param *params, size_t count, struct obb_a
     double number = 0;
     wire_event_params result = {.topics = WIRE_TOPICS};
     if (!collect(params, count,
-                 BIT(TOPICS) | BIT(PREFIX) | BIT(ENTITY) | BIT(CATEGORY) | BIT(INCLUDE) | BIT(RATE),
+                 BIT(TOPICS) | BIT(PREFIX) | BIT(ENTITY) | BIT(CATEGORY) | BIT(INCLUDE) |
+                     BIT(RATE) | FRESHNESS,
                  arena, values, &seen, problem) ||
+        !read_freshness(values, seen, arena, &result.freshness, problem) ||
         !read_names(values, seen, arena, &result.prefix, &result.entity, problem))
         return false;
     if ((seen & BIT(TOPICS)) != 0 &&

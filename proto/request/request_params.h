@@ -81,6 +81,7 @@ typedef struct wire_event_params {
     uint32_t category; /* boxes share a bit with it */
     bool pose;         /* with the poses of boxes */
     double rate;       /* messages a second, above 0 and at most 1,000; 0: one for each commit */
+    wire_freshness freshness; /* of the state that the stream begins with; no part of its kind */
 } wire_event_params;
 
 bool wire_read_event_params(const wire_param *params, size_t count, struct obb_arena *arena,

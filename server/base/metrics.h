@@ -74,6 +74,8 @@
       "Groups of records that were written, each with one sync.")                            \
     X(journal_sync_us, counter, "obbd_journal_sync_seconds_total", 1e-6,                     \
       "Time that the journal waited for the disk.")                                          \
+    X(journal_sync_ms, gauge, "obbd_journal_sync_after_seconds", 1e-3,                       \
+      "Time within which a commit is on disk after its answer; 0: before its answer.")       \
     X(journal_void, counter, "obbd_journal_void_total", 1,                                   \
       "Records of a log of many daemons that do not count.")                                 \
     X(journal_conflicts, counter, "obbd_journal_conflicts_total", 1,                         \

@@ -47,6 +47,9 @@ struct srv_backend_visitor {
     /* seq: of the record that the piece belongs to, and that comes next. */
     bool (*piece)(void *context, uint64_t scene, uint64_t seq, obb_str bytes);
     bool (*record)(void *context, uint64_t scene, uint64_t revision, uint64_t seq, obb_str bytes);
+    /* Writes the name of a scene that the first record of `bytes` makes, or begins a snapshot of.
+     * Returns false if it tells none. NULL: errors have the numbers of scenes. */
+    bool (*name)(void *context, obb_str bytes, char *out, size_t size);
     void *context;
     char *error; /* one line, if one of them has returned false */
 };

@@ -28,6 +28,8 @@ enum {
     PASSED_ROWS = 2000,     /* of other scenes, in a slice of an excerpt */
     SPARE_BYTES = 20 << 20, /* more than twice the longest write-ahead log of usual groups */
     SNAPSHOT_COLUMNS = 6,
+    NAME_SIZE = 200, /* of the name of a scene in an error, as it is shown */
+    SCENE_SIZE = NAME_SIZE + 40,
     CHUNK_BITS = 20 /* a chunk's id is its snapshot's number and, in these bits, its own */
 };
 
@@ -989,13 +991,6 @@ struct load {
     uint64_t before;     /* the sum of the record before the first that is kept */
 };
 
-static bool damaged(struct load *l, const char *what, uint64_t number)
-{
-    (void)snprintf(l->error, l->error_size, "%s is damaged: %s %llu is not what was written",
-                   l->s->path, what, (unsigned long long)number);
-    return false;
-}
-
 /* SQLite met damage, or could not read. */
 static bool unreadable(struct load *l, int result)
 {
@@ -1038,13 +1033,54 @@ static bool each(struct load *l, const char *query, uint64_t first, uint64_t sec
     return good;
 }
 
+static bool read_name(struct load *l, sqlite3_stmt *row, void *context)
+{
+    char name[NAME_SIZE];
+    if (l->visitor->name(l->visitor->context, body_in(row, 0), name, sizeof name))
+        (void)snprintf(context, SCENE_SIZE, "the scene %s", name);
+    return true;
+}
+
+/* Writes which scene it is: by its name, if what is there of its beginning tells that. */
+static void describe_scene(struct load *l, uint64_t scene, char out[static SCENE_SIZE])
+{
+    (void)snprintf(out, SCENE_SIZE, "the scene with the number %llu", (unsigned long long)scene);
+    if (l->visitor->name == NULL)
+        return;
+    if (each(l, "select body from record where scene = ?1 order by seq limit 1", scene, 0,
+             read_name, out))
+        (void)each(l,
+                   "select body from chunk where id = (select number << 20 from snapshot where "
+                   "scene = ?1)",
+                   scene, 0, read_name, out);
+}
+
+/* Something of a scene is not what was written: `what`, and its number unless that is 0. */
+static bool damaged(struct load *l, uint64_t scene, const char *what, uint64_t number)
+{
+    char which[SCENE_SIZE], count[24] = "";
+    describe_scene(l, scene, which);
+    if (number != 0)
+        (void)snprintf(count, sizeof count, " %llu", (unsigned long long)number);
+    (void)snprintf(l->error, l->error_size, "%s is damaged: %s%s of %s is not what was written",
+                   l->s->path, what, count, which);
+    return false;
+}
+
+static bool edge_is_damaged(struct load *l)
+{
+    (void)snprintf(l->error, l->error_size,
+                   "%s is damaged: the beginning of the log is not what was written", l->s->path);
+    return false;
+}
+
 static bool read_edge(struct load *l, sqlite3_stmt *row, void *context)
 {
     (void)context;
     l->s->edge = number_in(row, 0);
     l->before = number_in(row, 1);
     if (number_in(row, 2) != sum_of_edge(l->s->edge, l->before))
-        return damaged(l, "edge", 1);
+        return edge_is_damaged(l);
     l->s->now.seq = l->s->edge - 1;
     l->s->now.sum = l->before;
     return true;
@@ -1060,7 +1096,7 @@ static bool read_record(struct load *l, sqlite3_stmt *row, void *context)
     const uint64_t sum = sum_of_record(s->now.sum, seq, scene, number_in(row, 2), gone,
                                        number_in(row, 6), body_in(row, 5));
     if (seq != s->now.seq + 1 || sum != number_in(row, 4))
-        return damaged(l, "record", s->now.seq + 1);
+        return damaged(l, scene, "record", s->now.seq + 1);
     s->now = (struct end){.seq = seq, .sum = sum};
     saw_number(s, scene);
     saw_number(s, number_in(row, 6));
@@ -1091,7 +1127,7 @@ static bool show_chunk(struct load *l, sqlite3_stmt *row, void *context)
     const obb_str body = body_in(row, 2);
     const uint64_t id = chunk_id(snapshot->number, snapshot->seen);
     if (number_in(row, 0) != id || number_in(row, 1) != sum_of_chunk(id, body))
-        return damaged(l, "the snapshot of scene", snapshot->scene);
+        return damaged(l, snapshot->scene, "the snapshot", 0);
     if (l->visitor->chunk != NULL &&
         !l->visitor->chunk(l->visitor->context, snapshot->scene, snapshot->seen, snapshot->chunks,
                            snapshot->first, body))
@@ -1111,7 +1147,7 @@ static bool show_snapshot(struct load *l, sqlite3_stmt *row, void *context)
     if (number_in(row, 5) != sum_of_snapshot(snapshot.scene, snapshot.number, snapshot.chunks,
                                              snapshot.first, records) ||
         records > l->s->now.seq || snapshot.first < l->s->edge)
-        return damaged(l, "the snapshot of scene", snapshot.scene);
+        return damaged(l, snapshot.scene, "the snapshot", 0);
     saw_number(l->s, snapshot.scene);
     saw_number(l->s, snapshot.number);
     if (numbers_has(&l->gone, snapshot.scene))
@@ -1120,7 +1156,7 @@ static bool show_snapshot(struct load *l, sqlite3_stmt *row, void *context)
               chunk_id(snapshot.number, 0), chunk_id(snapshot.number + 1, 0), show_chunk,
               &snapshot))
         return false;
-    return snapshot.seen == snapshot.chunks || damaged(l, "the snapshot of scene", snapshot.scene);
+    return snapshot.seen == snapshot.chunks || damaged(l, snapshot.scene, "the snapshot", 0);
 }
 
 struct pieces {
@@ -1133,7 +1169,7 @@ static bool show_piece(struct load *l, sqlite3_stmt *row, void *context)
     const obb_str body = body_in(row, 2);
     const uint64_t id = chunk_id(pieces->number, pieces->seen++);
     if (number_in(row, 0) != id || number_in(row, 1) != sum_of_chunk(id, body))
-        return damaged(l, "a piece of record", pieces->seq);
+        return damaged(l, pieces->scene, "a piece of record", pieces->seq);
     return l->visitor->piece == NULL ||
            l->visitor->piece(l->visitor->context, pieces->scene, pieces->seq, body) || stopped(l);
 }

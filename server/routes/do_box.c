@@ -81,6 +81,7 @@ static void change_apply(struct srv_work *work)
     case PATCH:
         c->edit.puts = &c->put;
         c->edit.put_count = 1;
+        c->edit.puts_must_exist = c->kind == PATCH;
         break;
     case TRANSFORM:
         c->edit.transforms = &c->transform;
@@ -137,9 +138,11 @@ void srv_do_box_get(struct srv_request *request)
         return;
     }
     obb_str name;
+    if (!srv_path_name(request, BOX_PART, &name))
+        return;
     struct obb_scene *scene =
         srv_path_scene_at(request, &params.freshness, params.has_at ? &params.at : NULL);
-    if (scene == NULL || !srv_path_name(request, BOX_PART, &name))
+    if (scene == NULL)
         return;
     struct obb_view *view = srv_open_view(request, scene, params.has_at ? &params.at : NULL);
     if (view == NULL)

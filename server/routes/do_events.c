@@ -1,6 +1,7 @@
 /* Following a scene: GET /v1/scenes/{scene}/events. */
 #include "server/events/events.h"
 #include "server/routes/handlers.h"
+#include "server/scenes/await.h"
 #include "server/scenes/scenes.h"
 
 void srv_do_events(struct srv_request *request)
@@ -12,7 +13,7 @@ void srv_do_events(struct srv_request *request)
         srv_reply_problem(request, &problem);
         return;
     }
-    struct obb_scene *scene = srv_path_scene(request);
+    struct obb_scene *scene = srv_path_scene_at(request, &params.freshness, NULL);
     if (scene != NULL)
         srv_events_follow(request->services->events, request, scene, &params);
 }

@@ -100,9 +100,11 @@ void srv_do_frame_get(struct srv_request *request)
         return;
     }
     obb_str name;
+    if (!srv_path_name(request, FRAME_PART, &name))
+        return;
     struct obb_scene *scene =
         srv_path_scene_at(request, &params.freshness, params.has_at ? &params.at : NULL);
-    if (scene == NULL || !srv_path_name(request, FRAME_PART, &name))
+    if (scene == NULL)
         return;
     struct obb_view *view = srv_open_view(request, scene, params.has_at ? &params.at : NULL);
     if (view == NULL)

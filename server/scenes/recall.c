@@ -141,7 +141,7 @@ static void on_applied(struct srv_job *job)
     }
     if (r->failed) {
         if (!r->loader.no_memory)
-            SRV_LOG(services_of(r)->log, SRV_ERROR, "the journal is damaged",
+            SRV_LOG(services_of(r)->log, SRV_ERROR, "journal-damaged",
                     srv_text("error", r->loader.error));
         fail(r, r->loader.no_memory ? OBB_NO_MEMORY : OBB_BAD_VALUE);
         return;

@@ -353,6 +353,18 @@ static bool on_record(void *context, uint64_t scene, uint64_t revision, uint64_t
     return hand_over(r, item);
 }
 
+static bool on_name(void *context, obb_str bytes, char *out, size_t size)
+{
+    wire_record head;
+    obb_str one;
+    (void)context;
+    if (!wire_record_next(&bytes, &one) || wire_record_head(one, &head) != OBB_OK ||
+        head.name.length == 0)
+        return false;
+    (void)snprintf(out, size, "%s", wire_show(head.name).text);
+    return true;
+}
+
 static void *run_reader(void *context)
 {
     struct srv_restore *r = context;
@@ -361,6 +373,7 @@ static void *run_reader(void *context)
                                                 .chunk = on_chunk,
                                                 .piece = on_piece,
                                                 .record = on_record,
+                                                .name = on_name,
                                                 .context = r,
                                                 .error = r->error};
     const bool good = srv_sqlite_load(r->options.backend, &visitor, error, sizeof error);

@@ -359,7 +359,8 @@ bool srv_write_may_make(const srv_op *op)
         return op->kind == SRV_OP_CREATE;
     obb_put scratch;
     return e->replace_all || e->frame_count > 0 ||
-           (e->put_count > 0 && obb_edit_put_without_box(e, 0, &scratch)->parts == OBB_PUT_ALL);
+           (e->put_count > 0 && !e->puts_must_exist &&
+            obb_edit_put_without_box(e, 0, &scratch)->parts == OBB_PUT_ALL);
 }
 
 void srv_write_edit(struct srv_write *w)

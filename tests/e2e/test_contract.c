@@ -1,6 +1,7 @@
 /* The contract as a client sees it: every route, what it answers, and every way it refuses. Each
  * test has a daemon of its own. */
 #include "tests/support/expect.h"
+#include "tests/support/follower.h"
 #include "tests/support/test.h"
 
 #include <ctype.h>
@@ -258,6 +259,60 @@ START_TEST(a_box_is_put_read_patched_moved_and_deleted)
     expect_problem(client, "DELETE", "/v1/scenes/s/boxes/crate", NULL, 404, NULL);
     expect_problem(client, "PATCH", "/v1/scenes/s/boxes/crate", "{\"center\":[0,0,0]}", 404, NULL);
     expect(client, "PUT", "/v1/scenes/s/boxes/crate", UNIT, 201, "{\"id\":5}");
+}
+END_TEST
+
+/* Also one that states all there is of a box, in each form. */
+START_TEST(a_patch_makes_neither_a_box_nor_a_scene)
+{
+    static const char *const forms[] = {
+        "\"center\":[0,0,0],\"half_extents\":[1,1,1],\"rotation\":[0,0,0,1]",
+        "\"min\":[-1,-1,-1],\"max\":[1,1,1]",
+        "\"matrix\":[1,0,0,0,0,1,0,0,0,0,1,0,0,0,0,1],\"half_extents\":[1,1,1]",
+        "\"points\":[[-1,-1,-1],[1,1,1]],\"fit\":\"aabb\"",
+    };
+    static const char rest[] =
+        "\"category\":1,\"mask\":1,\"group\":0,\"entity\":null,\"data\":null,"
+        "\"frame\":null,\"ttl\":null";
+    char all[400];
+    for (size_t i = 0; i < sizeof forms / sizeof *forms; i++) {
+        (void)snprintf(all, sizeof all, "{%s,%s}", forms[i], rest);
+        expect_problem(client, "PATCH", "/v1/scenes/none/boxes/ghost", all, 404, NULL);
+        expect_problem(client, "GET", "/v1/scenes/none", NULL, 404, NULL);
+        expect(client, "PUT", test_text("/v1/scenes/s/boxes/there-%zu", i), all, 201, NULL);
+        expect_problem(client, "PATCH", "/v1/scenes/s/boxes/ghost", all, 404, NULL);
+        expect_problem(client, "GET", "/v1/scenes/s/boxes/ghost", NULL, 404, NULL);
+        expect(client, "PATCH", test_text("/v1/scenes/s/boxes/there-%zu", i), all, 200,
+               "{\"half_extents\":[1,1,1]}");
+    }
+    expect(client, "GET", "/v1/scenes", NULL, 200, "{\"scenes\":[{\"name\":\"s\",\"boxes\":4}]}");
+}
+END_TEST
+
+/* Whatever the method, and whether the scene is there or not. */
+START_TEST(what_is_no_name_is_told_first)
+{
+    static const char *const paths[] = {"none/boxes/%01", "none/frames/%01", "s/boxes/%01"};
+    static const char *const methods[] = {"GET", "PUT", "DELETE"};
+    expect(client, "PUT", "/v1/scenes/s", "{}", 201, NULL);
+    for (size_t i = 0; i < sizeof paths / sizeof *paths; i++)
+        for (size_t k = 0; k < sizeof methods / sizeof *methods; k++)
+            expect_problem(client, methods[k], test_text("/v1/scenes/%s", paths[i]),
+                           k == 1 ? "{}" : NULL, 422, NULL);
+}
+END_TEST
+
+START_TEST(a_stream_of_events_begins_with_a_state_that_is_new_enough)
+{
+    expect(client, "PUT", "/v1/scenes/s/boxes/a", UNIT, 201, NULL);
+    expect(client, "GET", "/v1/scenes/s/events?revision=2", NULL, 410,
+           "{\"newest\":{\"revision\":1}}");
+    expect_problem(client, "GET", "/v1/scenes/s/events?revision=x", NULL, 400, NULL);
+    expect_problem(client, "GET", "/v1/scenes/s/events?fresh=x", NULL, 400, NULL);
+    static struct follower follower;
+    follower_open(&follower, daemon_dial(&daemon),
+                  "/v1/scenes/s/events?topics=commits&revision=1&fresh", NULL);
+    follower_close(&follower);
 }
 END_TEST
 
@@ -853,6 +908,9 @@ int main(void)
     tcase_add_test(tc, rays_in_columns_have_their_own_times);
     tcase_add_test(tc, a_row_that_found_nothing_is_box_0_and_zeros);
     tcase_add_test(tc, a_box_is_put_read_patched_moved_and_deleted);
+    tcase_add_test(tc, a_patch_makes_neither_a_box_nor_a_scene);
+    tcase_add_test(tc, what_is_no_name_is_told_first);
+    tcase_add_test(tc, a_stream_of_events_begins_with_a_state_that_is_new_enough);
     tcase_add_test(tc, doubles_read_back_to_the_same_bits);
     tcase_add_test(tc, a_box_slides_over_the_floor_on_which_it_stands);
     tcase_add_test(tc, penetration_is_what_parts_a_sphere_and_a_box);
