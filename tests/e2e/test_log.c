@@ -1251,7 +1251,7 @@ START_TEST(states_that_do_not_fit_are_not_recalled)
     ck_assert_ptr_nonnull(strstr(answer.body, "; --memory-limit is 4194304\""));
     await_nothing_in_flight();
     json_t *log = log_of(test_text("/v1/scenes/s/log?from=%d", ROUNDS)); /* from the history */
-    ck_assert_uint_eq(boxes_in(log), MANY * ROUNDS);
+    ck_assert_uint_eq(boxes_in(log), (size_t)MANY * ROUNDS);
     json_decref(log);
 }
 END_TEST

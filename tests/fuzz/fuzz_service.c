@@ -819,7 +819,8 @@ static void write_condition(struct fuzz_input *in, struct asked *asked, char *ou
         break;
     case 12: /* in capitals */
         for (size_t i = 0; i < digits; i++)
-            epoch[i] = epoch[i] >= 'a' && epoch[i] <= 'f' ? (char)(epoch[i] - 'a' + 'A') : epoch[i];
+            if (epoch[i] >= 'a' && epoch[i] <= 'f')
+                epoch[i] = (char)(epoch[i] - 'a' + 'A');
         break;
     case 13: /* too short */
         epoch[at] = '\0';
