@@ -1114,8 +1114,10 @@ START_TEST(with_data_a_log_reaches_back_as_far_as_the_journal)
             time = 1;
             commit("s", "{\"restart\":true,\"time\":1,\"put\":{\"a\":" BOX(1) "}}");
         }
-        const json_t *scene = json_loads(ask("GET", "/v1/scenes/s", NULL, 200), 0, NULL);
-        for (const long now = revision_of(scene); revision <= now;) {
+        json_t *scene = json_loads(ask("GET", "/v1/scenes/s", NULL, 200), 0, NULL);
+        const long now = revision_of(scene);
+        json_decref(scene);
+        while (revision <= now) {
             json_t *line = tail_next(t, SOON);
             ck_assert_msg(line != NULL, "revision %ld", revision);
             if (revision_of(line) == revision) {
