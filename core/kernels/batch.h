@@ -268,8 +268,8 @@ struct obb_kernels {
     /* Continues a walk to the next leaf of which the ray meets a box before it ends. Returns false
      * at the end of the walk. *out_met: the boxes whose bounds it meets, as bits; *out_enter: where
      * it enters each, within 2^-20 of the distance. Depth first, and the nearest child of a node
-     * first. Also stops where the leaves that come next are being fetched, with 0 in *out_met: so
-     * the caller may go on with another walk meanwhile. */
+     * first. Also stops where the leaves that come next are being fetched, with 0 in *out_met, if
+     * the tree is large: so the caller may go on with another walk meanwhile. */
     bool (*ray)(const struct obb_tree *tree, struct obb_ray_walk *walk, uint32_t *out_leaf,
                 uint32_t *out_met, float out_enter[static OBB_NODE]);
 

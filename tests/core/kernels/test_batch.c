@@ -558,7 +558,7 @@ START_TEST(places_see_the_same_children_at_the_same_distance)
 END_TEST
 
 /* Leaves of small bounds, each about a place of its own, and the tree above them. */
-enum { LEAVES = 400, TREE_NODES = 2 * LEAVES };
+enum { FEW_LEAVES = 400, LEAVES = 2600, TREE_NODES = 2 * LEAVES };
 static void random_tree(test_rng *rng, size_t count, struct obb_node *nodes, struct obb_tree *out)
 {
     ck_assert_uint_le(obb_tree_shape(count, out), TREE_NODES);
@@ -597,6 +597,7 @@ static void cross_box(const struct obb_grid_ray *ray, const struct obb_node *lea
 
 struct walked {
     size_t count;
+    size_t stops;
     uint32_t leaf[LEAVES], boxes[LEAVES];
     float enter[LEAVES][OBB_NODE];
 };
@@ -606,14 +607,16 @@ static void walk_along(const struct obb_kernels *kernels, const struct obb_tree 
                        const struct obb_grid_ray *ray, float far, float later, struct walked *out)
 {
     struct obb_ray_walk walk = {.ray = *ray, .far = far, .level = -1};
-    out->count = 0;
+    out->count = out->stops = 0;
     for (;;) {
         uint32_t leaf, boxes;
         float enter[OBB_NODE];
         if (!kernels->ray(tree, &walk, &leaf, &boxes, enter))
             return;
-        if (boxes == 0)
+        if (boxes == 0) {
+            out->stops++;
             continue;
+        }
         ck_assert_uint_lt(out->count, LEAVES);
         out->leaf[out->count] = leaf;
         out->boxes[out->count] = boxes;
@@ -630,9 +633,12 @@ START_TEST(rays_meet_the_same_leaves_in_the_same_order_and_miss_none)
     static struct walked walked[2];
     static uint32_t seen[LEAVES];
     test_rng rng = {.s = 13};
-    size_t asked = 0, leaves = 0, boxes = 0, behind = 0;
+    size_t asked = 0, leaves = 0, boxes = 0, behind = 0, stops = 0;
     for (size_t i = 0; i < test_effort(100); i++) {
-        const size_t count = 1 + test_below(&rng, i % 4 == 0 ? 40 : LEAVES * OBB_NODE);
+        const size_t most = i % 4 == 0    ? 40
+                            : i % 16 == 3 ? LEAVES * OBB_NODE
+                                          : FEW_LEAVES * OBB_NODE;
+        const size_t count = 1 + test_below(&rng, most);
         struct obb_tree tree;
         random_tree(&rng, count, nodes, &tree);
         for (int r = 0; r < 20; r++, asked++) {
@@ -675,6 +681,7 @@ START_TEST(rays_meet_the_same_leaves_in_the_same_order_and_miss_none)
                 boxes += met;
             }
             leaves += walked[0].count;
+            stops += walked[0].stops;
             for (size_t n = 0; n < walked[0].count; n++)
                 for (uint32_t k = 0; k < OBB_NODE; k++)
                     if (walked[0].boxes[n] >> k & 1u) {
@@ -689,6 +696,7 @@ START_TEST(rays_meet_the_same_leaves_in_the_same_order_and_miss_none)
     ck_assert_uint_gt(boxes, asked);
     ck_assert_uint_gt(leaves, asked);
     ck_assert_uint_gt(behind, asked);
+    ck_assert_uint_gt(stops, 20); /* in trees that are large enough */
 }
 END_TEST
 
