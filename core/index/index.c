@@ -242,7 +242,7 @@ static uint32_t ray_nonuniform(void *how, const struct obb_index *index,
 }
 
 /* The ways of a ray through a packed box: the one grown by its slack, and the one shrunk by it. A
- * way that leaves before it enters is none. Distances along the ray, of which the first are >= 0. */
+ * way that leaves before it enters is none. Distances along the ray; those of entering are >= 0. */
 struct ways {
     double enter, leave, surely_enter, surely_leave;
 };

@@ -18,8 +18,8 @@ struct srv_backend {
      * makes files shorter. Returns true if more is left to do. */
     bool (*tidy)(struct srv_backend *backend, uint64_t edge);
 
-    /* Reads the next slice of an excerpt, whose slice is empty. No group is begun. Takes less than a
-     * millisecond, if the disk is quick. */
+    /* Reads the next slice of an excerpt, whose slice is empty. No group is begun. Takes less than
+     * a millisecond, if the disk is quick. */
     void (*read)(struct srv_backend *backend, struct srv_excerpt *excerpt);
 
     /* Tries to become usable again after a failure. Returns true if entries may be added. */

@@ -44,7 +44,41 @@ static size_t apply_rows(struct srv_job *job)
     return 0;
 }
 
+/* Frees the scene, and the pieces of a snapshot that is not whole. */
+static size_t discard(struct srv_job *job)
+{
+    struct srv_recall *r = (struct srv_recall *)job;
+    srv_scene_loader_fini(&r->loader);
+    r->loader = (struct srv_scene_loader){.number = 0};
+    return 0;
+}
+
 /* ---- On the loop ----------------------------------------------------------------------------- */
+
+static void on_discarded(struct srv_job *job)
+{
+    struct srv_recall *r = (struct srv_recall *)job;
+    srv_recall_fini(r);
+    r->then(r);
+}
+
+/* Frees what was made, and then ends. A snapshot of a million boxes has 100 MB of pieces, so that
+ * is done on the pool. */
+static void give_up(struct srv_recall *r)
+{
+    struct srv_services *services = services_of(r);
+    srv_view_close(services->locks, r->view);
+    r->view = NULL;
+    r->job.advance = discard;
+    r->job.done = on_discarded;
+    r->job.cancelled = NULL;
+    r->job.draws = false;
+    r->job.background = true;
+    if (srv_pool_submit(services->pool, &r->job) == SRV_SUBMITTED)
+        return;
+    (void)discard(&r->job);
+    on_discarded(&r->job);
+}
 
 static void end(struct srv_recall *r)
 {
@@ -53,8 +87,9 @@ static void end(struct srv_recall *r)
     if (is_cancelled(r))
         r->problem = srv_problem_cancelled(r->request);
     if (is_cancelled(r) || r->view == NULL || !has_come_to(r, r->upto))
-        srv_recall_fini(r);
-    r->then(r);
+        give_up(r);
+    else
+        r->then(r);
 }
 
 static void fail(struct srv_recall *r, obb_status status)

@@ -2,8 +2,9 @@
  * boxes at a time, or replace all boxes; and they make, move and remove frames that boxes stand in.
  * In some inputs the clock starts anew now and then, also at an earlier time; in some, puts are in
  * columns. Rebuilds of the broad phase run between commits and end some commits after their begin.
- * Some inputs apply commits first, and publish or revert them later. After each commit the published state equals the slow
- * model, its broad phase is valid, and queries find the same boxes as brute force. */
+ * Some inputs apply commits first, and publish or revert them later. After each commit the
+ * published state equals the slow model, its broad phase is valid, and queries find the same boxes
+ * as brute force. */
 #include "core/index/layers.h"
 #include "core/query/query.h"
 #include "core/scene/scene_check.h"

@@ -749,8 +749,8 @@ END_TEST
 
 /* ---- Excerpts -------------------------------------------------------------------------------- */
 
-/* Checks the rows of a slice. *next: the record that comes next; *pieces: how many of its pieces, or
- * of the snapshot's, have come. */
+/* Checks the rows of a slice. *next: the record that comes next; *pieces: how many of its pieces,
+ * or of the snapshot's, have come. */
 static void check_slice(const struct srv_excerpt *e, const struct snapshot *snapshot,
                         uint64_t *next, uint64_t *pieces, size_t *looked)
 {
