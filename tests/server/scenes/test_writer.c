@@ -411,13 +411,13 @@ START_TEST(a_scene_takes_commits_until_a_copy_replaces_it)
     begin_write(&copy);
     ck_assert_uint_eq(under_way, 1);
     told[0] = '\0';
-    for (int i = 2; i <= 4; i++) {
+    for (size_t i = 2; i <= 4; i++) {
         const struct srv_write both[] = {
-            write_now(op_of(SRV_OP_EDIT, "b", row_edit(0, 3 + i, i))),
-            write_now(op_of(SRV_OP_EDIT, "a", row_edit(0, 50 + i, i)))};
+            write_now(op_of(SRV_OP_EDIT, "b", row_edit(0, 3 + i, (double)i))),
+            write_now(op_of(SRV_OP_EDIT, "a", row_edit(0, 50 + i, (double)i)))};
         for (size_t k = 0; k < 2; k++) {
             ck_assert_int_eq(both[k].status, OBB_OK);
-            ck_assert_int_eq((int)both[k].committed.moment.revision, i);
+            ck_assert_uint_eq(both[k].committed.moment.revision, i);
         }
         ck_assert_ptr_eq(both[0].scene, replaced);
     }
