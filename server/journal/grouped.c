@@ -11,7 +11,7 @@
 enum {
     GROUP_BYTES = 4 << 20,  /* a group ends at the entry that reaches this size */
     KEPT_BYTES = 1 << 20,   /* what the thread keeps of its buffer between two entries */
-    RECOVER_NS = 100000000, /* between two tries to recover */
+    RECOVER_NS = 100000000, /* between two tries to recover, also while excerpts are read */
     TIDY_NS = 1000000       /* between two slices of upkeep while nothing waits */
 };
 
@@ -44,6 +44,7 @@ struct grouped {
     double since; /* with sync_ms: when the first that is queued was appended; 0: long ago */
     srv_journal_status trouble;  /* entries fail at this moment, and why */
     bool taken_back;             /* the loop has heard of all that failed */
+    double next_try;             /* to recover, by the clock */
     struct excerpts asked, read; /* wait for the thread; for the loop */
     size_t readers;              /* of excerpts */
 
@@ -221,10 +222,11 @@ static void fail(struct grouped *j, srv_journal_status status, struct entries *g
 static void recover(struct grouped *j)
 {
     bool recovered = false;
-    if (j->taken_back) {
+    if (j->taken_back && srv_clock() >= j->next_try) {
         (void)pthread_mutex_unlock(&j->lock);
         recovered = j->backend->recover(j->backend);
         (void)pthread_mutex_lock(&j->lock);
+        j->next_try = srv_clock() + RECOVER_NS * 1e-9;
     }
     if (recovered && j->taken_back) /* entries may have failed meanwhile */
         j->trouble = SRV_JOURNAL_OK;

@@ -901,13 +901,16 @@ START_TEST(a_full_disk_refuses_changes_until_there_is_room)
     while (put_many(1000) != 200) /* without a restart */
         wait_ms(10);
     expect(client, "GET", S, NULL, 200, test_text("{\"revision\":%u}", good + 1));
-    char *written = picture_of("s");
+    /* how far back the log goes depends on when snapshots are made */
+    struct http_answer written = {0}, after = {0};
+    http_send(client, "GET", S "/export", NULL, NULL, &written);
     stop();
     start();
-    char *after = picture_of("s");
-    ck_assert_str_eq(written, after);
-    free(written);
-    free(after);
+    http_send(client, "GET", S "/export", NULL, NULL, &after);
+    ck_assert_int_eq(written.status, 200);
+    ck_assert(after.status == 200 && strcmp(written.body, after.body) == 0);
+    http_answer_fini(&written);
+    http_answer_fini(&after);
     stop();
     printf("%u commits of 400 boxes until the disk was full\n", good);
     ck_assert_uint_gt(good, 0);
