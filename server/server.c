@@ -225,6 +225,8 @@ static bool create_scenes(struct srv_server *server, const struct obb_kernels *k
     const srv_config *config = server->services.config;
     if (obb_store_create(config->scene_limit, config->box_limit, kernels, &server->store) != OBB_OK)
         return false;
+    if (config->scene_memory != 0) /* boxes and their history come before what can be found again */
+        obb_store_cache(server->store, config->scene_memory / 4 * 3);
     server->drain = (struct srv_drain){.on_empty = end_if_over, .context = server};
     server->locks = (struct srv_locks){.pool = server->pool, .drain = &server->drain};
     server->writer = (struct srv_writer){

@@ -20,6 +20,31 @@ void obb_index_charge(struct obb_index *index, size_t *account)
     *account += index->bytes;
 }
 
+void obb_index_charge_pairs(struct obb_index *index)
+{
+    struct obb_pair_cache *cache = index->pair_cache;
+    if (cache == NULL || index->account == NULL || cache->counted ||
+        atomic_load_explicit(&cache->lists, memory_order_relaxed) == NULL)
+        return;
+    const size_t bytes = obb_pair_cache_bytes(cache);
+    cache->counted = true;
+    index->bytes += bytes;
+    *index->account += bytes;
+}
+
+void obb_index_drop_pairs(struct obb_index *index)
+{
+    struct obb_pair_cache *cache = index->pair_cache;
+    if (cache == NULL)
+        return;
+    const size_t bytes = cache->counted ? obb_pair_cache_bytes(cache) : 0;
+    index->bytes -= bytes;
+    if (index->account != NULL)
+        *index->account -= bytes;
+    obb_pair_cache_fini(cache);
+    *cache = (struct obb_pair_cache){.counted = false};
+}
+
 void obb_index_ref(struct obb_index *index) { index->references++; }
 
 void obb_index_unref(struct obb_index *index)
@@ -28,6 +53,9 @@ void obb_index_unref(struct obb_index *index)
         return;
     if (index->account != NULL)
         *index->account -= index->bytes;
+    if (index->pair_cache != NULL)
+        obb_pair_cache_fini(index->pair_cache);
+    obb_budget_free(index->pair_cache);
     obb_budget_free(index->block);
     obb_budget_free(index->nonuniform);
     obb_budget_free(index);

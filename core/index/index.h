@@ -73,6 +73,14 @@ void obb_build_destroy(struct obb_build *build); /* NULL is fine */
  * obb_index_unref subtracts them. An index that has an account keeps it. The writer's. */
 void obb_index_charge(struct obb_index *index, size_t *account);
 
+/* Adds the bytes of the pairs that joins have recorded of the index (pair_cache.h) to its account,
+ * if it has one: readers do not count. The writer's. O(1); where there are new ones, O(chunks of
+ * the join). */
+void obb_index_charge_pairs(struct obb_index *index);
+
+/* Frees these pairs. Joins may record them again. The writer's, while there is no reader. */
+void obb_index_drop_pairs(struct obb_index *index);
+
 /* Add and drop a reference. NULL is fine for unref. The writer's. */
 void obb_index_ref(struct obb_index *index);
 void obb_index_unref(struct obb_index *index);

@@ -4,6 +4,7 @@
 #define OBB_INDEX_BODY_H
 
 #include "core/index/index.h"
+#include "core/index/pair_cache.h"
 #include "core/kernels/batch.h"
 
 struct obb_index {
@@ -21,8 +22,9 @@ struct obb_index {
     struct obb_packed *boxes;
     const struct obb_version **versions;
     uint64_t *ids;
-    uint64_t least_id, most_id; /* UINT64_MAX and 0 if empty */
-    bool plain;                 /* obb_version_plain of all versions */
+    uint64_t least_id, most_id;        /* UINT64_MAX and 0 if empty */
+    bool plain;                        /* obb_version_plain of all versions */
+    struct obb_pair_cache *pair_cache; /* owned; NULL: none, as the index is small */
 };
 
 #endif

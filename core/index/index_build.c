@@ -674,7 +674,13 @@ static struct obb_index *create_index(size_t count, int dimensions, bool moving,
     index->least_id = UINT64_MAX;
     index->plain = true;
     index->kernels = kernels != NULL ? kernels : obb_kernels_choose(OBB_KERNEL_AUTO);
-    return index;
+    if (moving || count < OBB_PAIR_CACHE_BOXES)
+        return index;
+    index->pair_cache = obb_budget_calloc(budget, 1, sizeof *index->pair_cache);
+    if (index->pair_cache != NULL)
+        return index;
+    obb_index_unref(index);
+    return NULL;
 }
 
 obb_status obb_build_create(const struct obb_version *const *versions,
@@ -686,7 +692,7 @@ obb_status obb_build_create(const struct obb_version *const *versions,
     struct obb_index *index = create_index(count, dimensions, to != NULL, kernels, budget);
     if (b == NULL || index == NULL) {
         obb_budget_free(b);
-        obb_budget_free(index);
+        obb_index_unref(index);
         return OBB_NO_MEMORY;
     }
     b->index = index;
@@ -759,6 +765,8 @@ struct obb_index *obb_build_take(struct obb_build *b)
     b->index = NULL;
     if (index->nonuniform != NULL)
         index->bytes += obb_heap_bytes(OBB_BUDGET_HEAD + sizeof *index->nonuniform);
+    if (index->pair_cache != NULL)
+        index->bytes += obb_heap_bytes(OBB_BUDGET_HEAD + sizeof *index->pair_cache);
     return index;
 }
 

@@ -6,7 +6,8 @@
  *           on the grid of the larger
  *   again   finds which entries are alive by their versions, if the marks have missed some
  *   find    joins each index with itself and with each other index (obb_kernels.join), a few groups
- *           of boxes a chunk; asks the judge; parts the pairs of the chunk by ranges of ids
+ *           of boxes a chunk, or reads what a join of an earlier state found (pair_cache.h); asks the
+ *           judge; parts the pairs of the chunk by ranges of ids
  *   order   orders the pairs of each range by (id, id), from the lists of all chunks
  *
  * A join that only counts has no phase order.
@@ -43,6 +44,7 @@
 #define FIND_GROUPS   8     /* groups of 256 boxes joined in a chunk: 50 us and more */
 #define FIND_CHUNKS   256   /* chunks at most, about; a larger index has more groups in each */
 #define FIND_SHARE    2     /* pairs that a chunk has room for at first, for each of its boxes */
+#define READ_AT_ONCE  512   /* cached pairs that are looked at before they are taken */
 #define JUDGED        32    /* pairs whose boxes are fetched before the first is judged */
 #define PLACES_AHEAD  32    /* pairs whose places are fetched ahead */
 #define ORDER_PAIRS   4096  /* pairs ordered in a chunk, about: 40 us */
@@ -53,6 +55,11 @@
 #define NARROW        13    /* bits; a range of up to so many ids is sorted by counting */
 #define FEW           16    /* items; up to so many, insertion sorts fastest */
 #define MOST_PAIRS    ((size_t)1 << 23) /* held at most; beyond: OBB_LIMIT */
+
+/* Bytes of the pairs that are recorded of an index, for each entry, about as many as the index takes,
+ * and in all: nothing counts them until they are done. */
+#define CACHE_BYTES 96
+#define CACHE_MOST  ((size_t)32 << 20)
 
 enum phase { START, MARK, READY, AGAIN, FIND, ORDER, DONE };
 
@@ -79,6 +86,10 @@ struct match {
     struct obb_side recoded;
     size_t first_chunk, chunk_groups; /* of the phase find */
     bool plain;                       /* all boxes of both sides are */
+    /* Of a side with itself, its pairs whether they are alive or not: */
+    const struct obb_pair_lists *cached; /* NULL: not known yet */
+    struct obb_pair_lists *recorded;     /* by this join; NULL: not */
+    uint16_t *everyone;                  /* all entries, in the form of `alive`; if recorded */
 };
 
 /* The pairs of a chunk. A pair is the ranks of its ids, that of the smaller one in the high half;
@@ -130,6 +141,25 @@ struct obb_join {
 static bool cancelled(const struct obb_join *join)
 {
     return join->cancel != NULL && atomic_load_explicit(join->cancel, memory_order_relaxed);
+}
+
+/* Returns whether the marks have left no entry of a side. */
+static bool is_empty(const struct obb_join *join, const struct side *side)
+{
+    return join->by_marks && !side->whole &&
+           atomic_load_explicit(&side->kept, memory_order_relaxed) == 0;
+}
+
+/* Ends the recording of pairs. found: all chunks of the phase find have ended. */
+static void end_recording(struct obb_join *join, bool found)
+{
+    for (size_t i = 0; i < join->match_count; i++) {
+        struct match *match = &join->matches[i];
+        if (match->recorded != NULL)
+            obb_pair_cache_release(match->a->index->pair_cache, match->recorded,
+                                   found && !is_empty(join, match->a));
+        match->recorded = NULL;
+    }
 }
 
 /* ---- Making one ------------------------------------------------------------------------------ */
@@ -226,14 +256,13 @@ static uint32_t rank_of(const struct obb_join *join, uint64_t id)
     return (uint32_t)low;
 }
 
-/* Sets all entries alive. */
-static void fill_alive(struct side *side)
+/* Sets all entries of an index alive. */
+static void fill_alive(const struct obb_index *index, uint16_t *alive)
 {
-    const struct obb_index *index = side->index;
     const size_t nodes = index->tree.nodes[0];
-    memset(side->alive, 0xff, nodes * sizeof *side->alive);
+    memset(alive, 0xff, nodes * sizeof *alive);
     if (index->count % OBB_NODE != 0 || index->count == 0)
-        side->alive[nodes - 1] = (uint16_t)((1u << index->count % OBB_NODE) - 1);
+        alive[nodes - 1] = (uint16_t)((1u << index->count % OBB_NODE) - 1);
 }
 
 static uint64_t id_of(const struct obb_join *join, uint32_t rank)
@@ -249,7 +278,7 @@ static obb_status add_side(struct obb_join *join, const struct obb_index *index,
     side->alive = obb_budget_malloc(join->budget, index->tree.nodes[0], sizeof *side->alive);
     if (side->alive == NULL)
         return OBB_NO_MEMORY;
-    fill_alive(side);
+    fill_alive(index, side->alive);
     /* Without marks, a join of the moved checks liveness in the phase find. */
     if (join->moved != NULL)
         side->whole = !join->by_marks || index == join->moved;
@@ -268,6 +297,31 @@ static obb_status add_side(struct obb_join *join, const struct obb_index *index,
     side->as_is =
         (struct obb_side){.tree = &index->tree, .boxes = index->boxes, .alive = side->alive};
     return OBB_OK;
+}
+
+/* Looks for the pairs of a side with itself in the cache of its index, and begins to record them
+ * where that is worth it. */
+static void look_in_cache(const struct obb_join *join, struct match *match, size_t chunks)
+{
+    const struct side *side = match->a;
+    const struct obb_index *index = side->index;
+    if (join->wish.margin != 0 || index->pair_cache == NULL)
+        return;
+    match->cached = obb_pair_cache_read(index->pair_cache);
+    if (match->cached != NULL || join->wish.cache_room == 0 || obb_layers_decayed(join->layers))
+        return;
+    const size_t most =
+        obb_least(obb_least(index->count * CACHE_BYTES, CACHE_MOST), join->wish.cache_room);
+    match->recorded = obb_pair_cache_claim(index->pair_cache, !side->whole, chunks, most);
+    if (match->recorded == NULL)
+        return;
+    match->everyone = obb_malloc(index->tree.nodes[0], sizeof *match->everyone);
+    if (match->everyone != NULL) {
+        fill_alive(index, match->everyone);
+    } else {
+        obb_pair_cache_release(index->pair_cache, match->recorded, false);
+        match->recorded = NULL;
+    }
 }
 
 static obb_status add_match(struct obb_join *join, const struct side *a, const struct side *b)
@@ -294,7 +348,10 @@ static obb_status add_match(struct obb_join *join, const struct side *a, const s
     match->chunk_groups = FIND_GROUPS;
     while (groups / match->chunk_groups > FIND_CHUNKS)
         match->chunk_groups *= 2;
-    join->chunks += (groups + match->chunk_groups - 1) / match->chunk_groups;
+    const size_t chunks = (groups + match->chunk_groups - 1) / match->chunk_groups;
+    join->chunks += chunks;
+    if (a == b)
+        look_in_cache(join, match, chunks);
     return OBB_OK;
 }
 
@@ -398,8 +455,11 @@ void obb_join_destroy(struct obb_join *join)
         obb_budget_free(join->sides[i].alive);
         obb_budget_free(join->sides[i].marks);
     }
-    for (size_t i = 0; i < join->match_count; i++)
+    end_recording(join, false);
+    for (size_t i = 0; i < join->match_count; i++) {
         obb_budget_free(join->matches[i].block);
+        obb_free(join->matches[i].everyone);
+    }
     for (size_t i = 0; join->lists != NULL && i < join->chunks; i++)
         free_list(&join->lists[i]);
     obb_index_unref(join->built);
@@ -532,7 +592,7 @@ static bool doubt_marks(struct obb_join *join)
     if (join->moved == NULL)
         return join->ready_chunks > 0;
     for (size_t s = 0; s < join->side_count; s++)
-        fill_alive(&join->sides[s]);
+        fill_alive(join->sides[s].index, join->sides[s].alive);
     return false;
 }
 
@@ -720,7 +780,7 @@ static uint32_t surely(const uint32_t *b, uint32_t count)
     for (uint32_t i = 0; i < count; i++)
         all &= b[i];
     if (all != 0) /* as most of the time */
-        return UINT32_MAX >> (JUDGED - count);
+        return (uint32_t)(((uint64_t)1 << count) - 1);
     for (uint32_t i = 0; i < count; i++)
         sure |= (b[i] >> 31) << i;
     return sure;
@@ -797,11 +857,69 @@ static obb_status part(struct finding *f, struct list *list)
     return OBB_OK;
 }
 
-/* Returns whether the marks have left no entry of a side. */
-static bool is_empty(const struct obb_join *join, const struct side *side)
+/* Joins the groups of a chunk of a match. Returns false if emit did, or the join was cancelled. */
+static bool walk(struct finding *f, const struct obb_side *a, const struct obb_side *b,
+                 size_t chunk, void *context, obb_emit *emit)
 {
-    return join->by_marks && !side->whole &&
-           atomic_load_explicit(&side->kept, memory_order_relaxed) == 0;
+    const struct match *match = f->match;
+    const struct obb_join *join = f->join;
+    const size_t first = chunk * match->chunk_groups, groups = match->a->index->tree.nodes[1];
+    for (size_t g = first; g < groups && g < first + match->chunk_groups; g++)
+        if (!goes_on(f) || !join->kernels->join(a, b, (uint32_t)g, &join->limits, context, emit))
+            return false;
+    return true;
+}
+
+/* A chunk whose pairs are recorded. */
+struct recording {
+    struct finding *finding;
+    struct obb_pair_lists *lists;
+    size_t chunk;
+};
+
+static bool record(void *context, const uint32_t *a, const uint32_t *b, size_t count)
+{
+    const struct recording *recording = context;
+    return goes_on(recording->finding) &&
+           obb_pair_lists_add(recording->lists, recording->chunk, a, b, count);
+}
+
+/* Records all pairs of a chunk of a side with itself. Returns the list, or NULL if they cannot be
+ * recorded. */
+static const struct obb_pair_list *record_all(struct finding *f, size_t chunk)
+{
+    const struct match *match = f->match;
+    struct obb_side all = match->a->as_is;
+    struct recording recording = {f, match->recorded, chunk};
+    all.alive = match->everyone;
+    if (!walk(f, &all, &all, chunk, &recording, record))
+        return NULL;
+    obb_pair_lists_end(match->recorded, chunk);
+    return &match->recorded->lists[chunk];
+}
+
+static uint32_t is_alive(const uint16_t *alive, uint32_t entry)
+{
+    return (uint32_t)alive[entry / OBB_NODE] >> entry % OBB_NODE & 1;
+}
+
+/* Takes those pairs of a list of which both boxes are alive. Free of branches that depend on it. */
+static void take_listed(struct finding *f, const struct obb_pair_list *list)
+{
+    const uint16_t *alive = f->match->a->alive;
+    uint32_t a[READ_AT_ONCE], b[READ_AT_ONCE];
+    for (size_t from = 0; from < list->count; from += READ_AT_ONCE) {
+        const struct obb_entry_pair *pairs = list->pairs + from;
+        const size_t count = obb_least(list->count - from, READ_AT_ONCE);
+        size_t n = 0;
+        for (size_t i = 0; i < count; i++) {
+            a[n] = pairs[i].a;
+            b[n] = pairs[i].b;
+            n += is_alive(alive, pairs[i].a) & is_alive(alive, pairs[i].b & ~OBB_PACKED_SURE);
+        }
+        if (n > 0 && !take(f, a, b, n))
+            return;
+    }
 }
 
 static obb_status join_groups(struct finding *f, size_t chunk)
@@ -810,17 +928,19 @@ static obb_status join_groups(struct finding *f, size_t chunk)
     const struct obb_join *join = f->join;
     if (is_empty(join, match->a) || is_empty(join, match->b))
         return OBB_OK;
-    const struct obb_side *a = match->block != NULL ? &match->recoded : &match->a->as_is;
-    const struct obb_side *b = match->a == match->b ? a : &match->b->as_is;
-    const size_t first = (chunk - match->first_chunk) * match->chunk_groups;
-    const size_t groups = match->a->index->tree.nodes[1];
-    for (size_t g = first; g < groups && g < first + match->chunk_groups; g++) {
-        if (cancelled(join))
-            return OBB_CANCELLED;
-        if (!join->kernels->join(a, b, (uint32_t)g, &join->limits, f, take))
-            return f->status;
+    const struct obb_pair_list *list = NULL;
+    const size_t own = chunk - match->first_chunk;
+    if (match->cached != NULL)
+        list = &match->cached->lists[own];
+    else if (match->recorded != NULL)
+        list = record_all(f, own);
+    if (list != NULL) {
+        take_listed(f, list);
+    } else {
+        const struct obb_side *a = match->block != NULL ? &match->recoded : &match->a->as_is;
+        (void)walk(f, a, match->a == match->b ? a : &match->b->as_is, own, f, take);
     }
-    return OBB_OK;
+    return f->status;
 }
 
 static obb_status find(struct obb_join *join, size_t chunk)
@@ -1191,6 +1311,7 @@ size_t obb_join_advance(struct obb_join *join, obb_status *out_status)
             break;
         case FIND:
             join->phase = ORDER;
+            end_recording(join, true);
             add_counts(join);
             if (join->counts.listed > 0)
                 *out_status = start_ordering(join);
@@ -1229,6 +1350,15 @@ obb_status obb_join_chunk(struct obb_join *join, size_t chunk)
     }
     assert(false);
     return OBB_OK;
+}
+
+size_t obb_join_cached(const struct obb_join *join)
+{
+    size_t entries = 0;
+    for (size_t i = 0; i < join->match_count; i++)
+        if (join->matches[i].cached != NULL)
+            entries += join->matches[i].a->index->count;
+    return entries;
 }
 
 bool obb_join_marked(const struct obb_join *join) { return join->by_marks; }

@@ -34,6 +34,7 @@ typedef struct obb_join_wish {
     obb_join_list list;
     size_t limit;    /* at most so many pairs are listed, the first by (id, id); all are counted */
     bool plain_pass; /* sure pairs of plain boxes (obb_version_plain) are pairs */
+    size_t cache_room; /* bytes of pairs that may be recorded for later joins (pair_cache.h) */
     obb_join_judge *judge;
     void *context; /* of the judge; must outlive the join */
 } obb_join_wish;
@@ -64,6 +65,10 @@ size_t obb_join_advance(struct obb_join *join, obb_status *out_status);
  * than 2^23 pairs to list, which is the most that a join holds. After any of them the join can only
  * be destroyed. */
 obb_status obb_join_chunk(struct obb_join *join, size_t chunk);
+
+/* Returns how many entries a cache spared the walk: those of the indexes whose pairs with
+ * themselves were read from it. After the last phase; for tests. */
+size_t obb_join_cached(const struct obb_join *join);
 
 /* Returns whether the ids of later levels told which entries are alive, and no version was asked.
  * After the last phase; for tests. */

@@ -77,6 +77,18 @@ void obb_layers_charge(struct obb_layers *layers, size_t *account)
         obb_index_charge(layers->levels[i].index, account);
 }
 
+void obb_layers_charge_pairs(const struct obb_layers *layers)
+{
+    for (size_t i = 0; i < layers->level_count; i++)
+        obb_index_charge_pairs(layers->levels[i].index);
+}
+
+void obb_layers_drop_pairs(const struct obb_layers *layers)
+{
+    for (size_t i = 0; i < layers->level_count; i++)
+        obb_index_drop_pairs(layers->levels[i].index);
+}
+
 size_t obb_layers_bytes(const struct obb_layers *layers)
 {
     size_t sum = layers->bytes;
@@ -371,6 +383,7 @@ obb_status obb_layers_rebased(struct obb_layers *layers, const struct obb_layers
     base.dead = since < count ? (size_t)since : count;
     base.exact = since == 0;
     append(rebased, base);
+    obb_pair_cache_succeed(base.index->pair_cache, layers->levels[0].index->pair_cache);
     for (size_t i = first; i < layers->level_count; i++) {
         struct level level = layers->levels[i];
         if (i == first && layers->levels[i - 1].newest < fresh->revision) {

@@ -26,6 +26,14 @@ void obb_layers_short_lived(struct obb_layers *layers);
  * An index that several layers share is counted once. The writer's. */
 void obb_layers_charge(struct obb_layers *layers, size_t *account);
 
+/* Counts the pairs that joins of these layers have recorded (obb_index_charge_pairs). The writer's.
+ * O(levels). */
+void obb_layers_charge_pairs(const struct obb_layers *layers);
+
+/* Frees the pairs that joins have recorded (obb_index_drop_pairs). The writer's, while there is no
+ * reader. O(levels). */
+void obb_layers_drop_pairs(const struct obb_layers *layers);
+
 /* Returns the bytes of the layers and of their indexes. O(levels). */
 size_t obb_layers_bytes(const struct obb_layers *layers);
 

@@ -94,6 +94,7 @@ obb_status obb_all_pairs_create(const struct obb_task *task, struct obb_all_pair
                                                           : OBB_JOIN_BOXES,
                                 .limit = all->some_loose ? SIZE_MAX : query->limit,
                                 .plain_pass = task->filter->open && !all->some_loose,
+                                .cache_room = view->cache_room,
                                 .judge = is_pair,
                                 .context = all};
     const obb_status st = obb_join_create(view->layers, view->revision, &wish, task->cancel,

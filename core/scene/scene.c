@@ -151,12 +151,21 @@ void obb_scene_keep_up(struct obb_scene *scene, double now_ms)
         obb_scene_resume(scene, now_ms);
 }
 
+void obb_scene_drop_pairs(struct obb_scene *scene)
+{
+    if (scene->first_view != NULL)
+        return;
+    obb_layers_drop_pairs(obb_history_newest(&scene->history)->layers);
+    obb_scene_settle(scene);
+}
+
 void obb_scene_settle(struct obb_scene *scene)
 {
     if (scene->totals == NULL)
         return;
     const size_t bytes = obb_scene_bytes(scene);
-    scene->totals->bytes += bytes - scene->settled_bytes;
+    (void)atomic_fetch_add_explicit(&scene->totals->bytes, bytes - scene->settled_bytes,
+                                    memory_order_relaxed);
     scene->settled_bytes = bytes;
 }
 

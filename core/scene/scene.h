@@ -103,6 +103,10 @@ void obb_scene_sweep(struct obb_scene *scene, size_t ended);
  * Commits, closed views and rebuilds do so themselves. O(1). The thread of the store. */
 void obb_scene_settle(struct obb_scene *scene);
 
+/* Frees the pairs that queries have cached with the broad phase of the newest state, unless a view
+ * is open. The writer's. O(levels). */
+void obb_scene_drop_pairs(struct obb_scene *scene);
+
 /* ---- Rebuilding the broad phase in the background -----------------------------------------------
  *
  * Commits only mend the broad phase, in bounded time. When it has decayed, the writer opens a view

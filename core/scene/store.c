@@ -15,6 +15,8 @@ struct obb_store {
     struct obb_totals totals; /* each change of a scene updates them */
 };
 
+void obb_store_cache(struct obb_store *store, size_t bytes) { store->totals.most_cached = bytes; }
+
 const struct obb_kernels *obb_store_kernels(const struct obb_store *store)
 {
     return store->kernels;
@@ -26,8 +28,10 @@ obb_status obb_store_create(size_t scene_limit, size_t box_limit, const struct o
     struct obb_store *store = obb_malloc(1, sizeof *store);
     if (store == NULL)
         return OBB_NO_MEMORY;
-    *store =
-        (struct obb_store){.scene_limit = scene_limit, .box_limit = box_limit, .kernels = kernels};
+    *store = (struct obb_store){.scene_limit = scene_limit,
+                                .box_limit = box_limit,
+                                .kernels = kernels,
+                                .totals.most_cached = SIZE_MAX};
     *out = store;
     return OBB_OK;
 }
@@ -138,7 +142,8 @@ obb_status obb_store_remove(struct obb_store *store, obb_str name, struct obb_sc
     memmove((void *)(store->scenes + rank), (void *)(store->scenes + rank + 1),
             (store->count - rank) * sizeof(struct obb_scene *));
     store->totals.boxes -= obb_scene_boxes(scene) + obb_scene_frames(scene);
-    store->totals.bytes -= scene->settled_bytes;
+    (void)atomic_fetch_sub_explicit(&store->totals.bytes, scene->settled_bytes,
+                                    memory_order_relaxed);
     *out_dead = obb_scene_detach(scene);
     return OBB_OK;
 }
@@ -154,7 +159,10 @@ size_t obb_store_scenes(const struct obb_store *store) { return store->count; }
 
 size_t obb_store_boxes(const struct obb_store *store) { return store->totals.boxes; }
 
-size_t obb_store_bytes(const struct obb_store *store) { return store->totals.bytes; }
+size_t obb_store_bytes(const struct obb_store *store)
+{
+    return atomic_load_explicit(&store->totals.bytes, memory_order_relaxed);
+}
 
 size_t obb_store_box_room(const struct obb_store *store)
 {

@@ -24,6 +24,10 @@ struct obb_scene *obb_store_find(const struct obb_store *store, obb_str name);
 obb_status obb_store_add(struct obb_store *store, obb_str name, const obb_settings *settings,
                          uint64_t epoch, double now_ms, struct obb_scene **out);
 
+/* Lets queries cache the pairs of a scene (core/index/pair_cache.h) only while all scenes together,
+ * with the cache, hold at most `bytes`. In the beginning there is no such limit. */
+void obb_store_cache(struct obb_store *store, size_t bytes);
+
 /* Returns the kernels that the store was created with. */
 const struct obb_kernels *obb_store_kernels(const struct obb_store *store);
 

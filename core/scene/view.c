@@ -14,6 +14,15 @@
 
 /* ---- Opening and closing --------------------------------------------------------------------- */
 
+/* totals: NULL if the scene is in no store. */
+static size_t cache_room(const struct obb_totals *totals)
+{
+    if (totals == NULL)
+        return SIZE_MAX;
+    const size_t bytes = atomic_load_explicit(&totals->bytes, memory_order_relaxed);
+    return totals->most_cached > bytes ? totals->most_cached - bytes : 0;
+}
+
 /* Returns the view of that place in the history, with the tail or without. The view is not held
  * yet. */
 static struct obb_view describe(struct obb_scene *scene,
@@ -33,6 +42,7 @@ static struct obb_view describe(struct obb_scene *scene,
         .revision = state->revision,
         .alpha = position->alpha,
         .layers = state->layers,
+        .cache_room = cache_room(scene->totals),
         .versions = &scene->versions,
         .scene = scene,
         .state = state,
@@ -327,6 +337,7 @@ struct obb_scene *obb_view_close(struct obb_view *view)
         obb_scene_unpin(scene, view->later);
     }
     obb_scene_unpin(scene, view->state);
+    obb_layers_charge_pairs(view->layers);
     obb_layers_unref(view->layers);
     obb_free(view);
     if (scene->detached && scene->first_view == NULL)

@@ -35,6 +35,7 @@ struct obb_view {
     double alpha;              /* 0: the state itself; else the share, in (0, 1], of the way to the
                                 * state after it */
     struct obb_layers *layers; /* of the state */
+    size_t cache_room;         /* bytes of pairs that a query may leave with them (pair_cache.h) */
     const struct obb_versions *versions;
     struct obb_scene *scene;
     struct obb_state *state; /* the pinned one */

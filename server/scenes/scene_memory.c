@@ -20,11 +20,17 @@ static bool has_room(const struct srv_scene_memory *memory, size_t bytes)
     return taken <= memory->limit && bytes <= memory->limit - taken;
 }
 
+static bool is_untouchable(const struct srv_scene_memory *memory, const struct obb_scene *scene,
+                           const struct obb_scene *mine)
+{
+    return scene != mine && srv_scene_locked(memory->locks, scene);
+}
+
 static bool can_forget(const struct srv_scene_memory *memory, const struct obb_scene *scene,
                        const struct obb_scene *mine)
 {
     obb_scene_info info;
-    if (scene != mine && srv_scene_locked(memory->locks, scene))
+    if (is_untouchable(memory, scene, mine))
         return false;
     obb_scene_info_without_bounds(scene, &info);
     return info.oldest.revision < info.now.revision;
@@ -54,6 +60,17 @@ static struct obb_scene *largest(const struct srv_scene_memory *memory,
     return found;
 }
 
+/* Gives up cached pairs until there is room. */
+static void drop_pairs(const struct srv_scene_memory *memory, const struct obb_scene *mine,
+                       size_t bytes)
+{
+    for (struct obb_scene *scene = obb_store_next(memory->store, (obb_str){.length = 0});
+         scene != NULL && !has_room(memory, bytes);
+         scene = obb_store_next(memory->store, obb_scene_name(scene)))
+        if (!is_untouchable(memory, scene, mine))
+            obb_scene_drop_pairs(scene);
+}
+
 bool srv_scene_memory_shed(struct srv_scene_memory *memory, const struct obb_scene *mine,
                            size_t bytes)
 {
@@ -62,6 +79,7 @@ bool srv_scene_memory_shed(struct srv_scene_memory *memory, const struct obb_sce
     const size_t target = bytes < memory->limit ? bytes + memory->limit / SLACK : bytes;
     size_t next = 0;
     struct obb_scene *scene;
+    drop_pairs(memory, mine, target);
     while (!has_room(memory, target) && (scene = largest(memory, mine, &next)) != NULL) {
         bool more = true;
         while (more && !has_room(memory, target) && obb_scene_history_bytes(scene) >= next)

@@ -173,6 +173,7 @@ obb_status model_layers_join(const struct obb_layers *layers, uint64_t revision,
                                 .list = join->list,
                                 .limit = join->limit,
                                 .plain_pass = join->plain_pass,
+                                .cache_room = join->cache_room,
                                 .judge = judge,
                                 .context = join};
     struct obb_join *made = NULL;
@@ -192,6 +193,7 @@ obb_status model_layers_join(const struct obb_layers *layers, uint64_t revision,
     if (status == OBB_OK) {
         join->found = obb_join_count(made);
         join->counts->marked += obb_join_marked(made);
+        join->counts->cached += obb_join_cached(made) > 0;
         join->boxes = obb_join_take_boxes(made);
         join->ranks = obb_join_take_ranks(made, &join->base);
         join->ids = obb_join_take_ids(made);

@@ -58,6 +58,7 @@ struct model_layers_counts {
     size_t pairs, listed, checked;
     size_t sure, doubt; /* pairs that joins have asked about */
     size_t marked;      /* joins that asked no version whether it is alive (obb_join_marked) */
+    size_t cached;      /* joins that read pairs from a cache (obb_join_cached) */
 };
 
 /* A join to be checked, and what its judge is to know. */
@@ -66,6 +67,7 @@ struct model_layers_join {
     obb_join_list list;
     size_t limit;
     bool plain_pass;
+    size_t cache_room;                      /* of the wish */
     const struct obb_version *const *moved; /* NULL: all pairs */
     size_t moved_count;
     bool backwards; /* the chunks of each phase are run in this order */

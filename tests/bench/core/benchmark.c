@@ -99,7 +99,7 @@ static void all_pairs(void)
         if (quick() && scene->count >= MILLION)
             continue;
         char what[64];
-        struct ours_world *world = ours_world_make(scene, 0);
+        struct ours_world *world = ours_world_make(scene, 0, 0);
         (void)snprintf(what, sizeof what, "all pairs %s", scene->name);
         ours_pairs found = {0};
         for (const char *k = ours_next_kernel(NULL); k != NULL; k = ours_next_kernel(k))
@@ -119,11 +119,11 @@ static void all_pairs(void)
 }
 
 /* A sample is the mean of a few steps, so that the rebuilds among them count. */
-static void moving(void)
+static void moving(const char *what, size_t moves)
 {
     enum { SAMPLES = 10, STEPS = 4 };
     const ours_scene scene = {"uniform", 100000};
-    struct ours_world *world = ours_world_make(&scene, (size_t)SAMPLES * STEPS);
+    struct ours_world *world = ours_world_make(&scene, (size_t)SAMPLES * STEPS, moves);
     double took[SAMPLES] = {0};
     ours_pairs found;
     (void)ours_all_pairs(world, NULL, 1, true, &found);
@@ -138,8 +138,7 @@ static void moving(void)
     report_begin(&runs);
     for (size_t i = 0; i < SAMPLES; i++)
         report_add(&runs, took[i], hash);
-    report_row("a tenth moved: all pairs again", scene.count, ours_widest_kernel(), 1, &runs, 1,
-               "ms");
+    report_row(what, scene.count, ours_widest_kernel(), 1, &runs, 1, "ms");
     ours_world_free(world);
 }
 
@@ -150,7 +149,7 @@ static void exactness(void)
     if (!ours_has_floats())
         return;
     const ours_scene scene = {"uniform", 100000};
-    struct ours_world *world = ours_world_make(&scene, 0);
+    struct ours_world *world = ours_world_make(&scene, 0, 0);
     ours_pairs found;
     report_begin(&runs);
     report_begin(&others);
@@ -167,7 +166,7 @@ static void exactness(void)
 static void gain(const ours_scene *scene)
 {
     static report_runs both;
-    struct ours_world *world = ours_world_make(scene, 0);
+    struct ours_world *world = ours_world_make(scene, 0, 0);
     ours_pairs found;
     report_begin(&runs);
     report_begin(&both);
@@ -207,7 +206,7 @@ static void index_queries(void)
 {
     report_title("single queries, the index alone");
     const ours_scene scene = {"uniform", 100000};
-    struct ours_world *world = ours_world_make(&scene, 0);
+    struct ours_world *world = ours_world_make(&scene, 0, 0);
     ours_pairs found;
     (void)ours_all_pairs(world, NULL, 1, true, &found);
     query_row("overlap of a box (index)", world, ours_overlaps);
@@ -713,7 +712,8 @@ int main(int argc, char **argv)
     report_open(argv[1], getenv("BASE"), argv[2], getenv("LEARN") != NULL);
     kernels();
     all_pairs();
-    moving();
+    moving("a tenth moved: all pairs again", 10000);
+    moving("a hundredth moved: all pairs again", 1000);
     exactness();
     gain(&(ours_scene){"uniform", 100000});
     if (!quick())

@@ -18,7 +18,6 @@
 
 enum {
     SEED = 20261120,
-    MOVE_SHARE = 10, /* one in so many moves */
     AHEAD = 16,      /* versions that are fetched ahead */
     STOCK = 64 << 20 /* bytes of freed blocks that are kept for the next, as the daemon does */
 };
@@ -37,8 +36,8 @@ struct ours_world {
     struct obb_layers *layers;
     const struct obb_version **added, **ended; /* by the last move */
     uint32_t *moved;
-    size_t moved_count;
-    uint64_t *pairs; /* of the last join */
+    size_t moves, moved_count; /* boxes that a step moves, and that the last one did */
+    uint64_t *pairs;           /* of the last join */
 };
 
 static void require(bool good, const char *what)
@@ -66,12 +65,13 @@ static boxes_kind kind_of(const char *name)
     return BOXES_KINDS;
 }
 
-struct ours_world *ours_world_make(const ours_scene *scene, size_t steps)
+struct ours_world *ours_world_make(const ours_scene *scene, size_t steps, size_t moves)
 {
     obb_stock_set_limit(STOCK, NULL, NULL);
     struct ours_world *world = must(calloc(1, sizeof *world));
-    const size_t n = scene->count, moves = n / MOVE_SHARE;
+    const size_t n = scene->count;
     world->count = n;
+    world->moves = moves;
     world->side = round(cbrt((double)n)); /* whole, as libm may round the root in either way */
     world->rng.s = SEED + 1;
     world->now = must(malloc(n * sizeof *world->now));
@@ -218,8 +218,12 @@ static bool decide(void *context, const struct obb_version *a, const struct obb_
 static struct obb_join *run_join(const struct ours_world *world, struct crew *crew,
                                  obb_join_list list, bool exact)
 {
-    const obb_join_wish wish = {
-        .list = list, .limit = SIZE_MAX, .plain_pass = true, .judge = decide, .context = &exact};
+    const obb_join_wish wish = {.list = list,
+                                .limit = SIZE_MAX,
+                                .plain_pass = true,
+                                .cache_room = SIZE_MAX,
+                                .judge = decide,
+                                .context = &exact};
     struct obb_join *join;
     require(obb_join_create(world->layers, world->revision, &wish, NULL, NULL, &join) == OBB_OK,
             "a join");
@@ -295,10 +299,10 @@ double ours_gap(const struct ours_world *world, uint32_t id_a, uint32_t id_b)
 
 size_t ours_world_move(struct ours_world *world, const uint32_t **out_moved)
 {
+    const size_t stride = world->count / world->moves;
     world->moved_count = 0;
-    const size_t first = test_below(&world->rng, MOVE_SHARE);
-    for (size_t i = first; i < world->count && world->moved_count < world->count / MOVE_SHARE;
-         i += MOVE_SHARE) {
+    for (size_t i = test_below(&world->rng, stride);
+         i < world->count && world->moved_count < world->moves; i += stride) {
         const struct obb_version *before = world->now[i];
         obb_box box = before->box;
         const double x = test_uniform(&world->rng, -0.5, 0.5),
@@ -419,7 +423,7 @@ struct ours_contacts *ours_contacts_make(const struct ours_world *world)
     struct ours_contacts *contacts = must(calloc(1, sizeof *contacts));
     const obb_settings settings = {.dimensions = 3, .history_commits = 4, .history_span = 100};
     contacts->world = world;
-    contacts->poses = must(calloc(world->count / MOVE_SHARE + 1, sizeof *contacts->poses));
+    contacts->poses = must(calloc(world->moves + 1, sizeof *contacts->poses));
     require(obb_scene_create(obb_str_of("contacts"), &settings, 0, NULL, &contacts->scene) ==
                 OBB_OK,
             "a scene");

@@ -28,9 +28,9 @@ enum { OURS_SCENES = 8 };
 extern const ours_scene ours_scenes[OURS_SCENES];
 
 /* A world holds a scene's boxes as core keeps them, with ids 1 to count, and room for `steps` in
- * each of which a tenth of the boxes moves. */
+ * each of which `moves` boxes move. */
 struct ours_world;
-struct ours_world *ours_world_make(const ours_scene *scene, size_t steps);
+struct ours_world *ours_world_make(const ours_scene *scene, size_t steps, size_t moves);
 void ours_world_free(struct ours_world *world);
 size_t ours_world_count(const struct ours_world *world);
 void ours_world_box(const struct ours_world *world, size_t i, ours_box *out); /* id i + 1 */
@@ -81,9 +81,9 @@ double ours_count_pairs(struct ours_world *world, size_t *out_count);
 /* Returns the gap by the double test, in scene units. > 0: apart. <= 0: overlapping. */
 double ours_gap(const struct ours_world *world, uint32_t id_a, uint32_t id_b);
 
-/* ---- A tenth moves, again and again ---------------------------------------------------------- */
+/* ---- Some move, again and again -------------------------------------------------------------- */
 
-/* Moves a tenth of the boxes, another tenth each time. The boxes have their new poses at once; no
+/* Moves one in so many of the boxes, others each time. The boxes have their new poses at once; no
  * index holds them yet. Returns how many moved, and their numbers in *out_moved, which the world
  * owns. */
 size_t ours_world_move(struct ours_world *world, const uint32_t **out_moved);

@@ -536,7 +536,7 @@ void all_pairs(const ours_scene &scene)
 {
     const size_t n = scene.count;
     const std::string name = std::string("all pairs ") + scene.name;
-    ours_world *world = ours_world_make(&scene, 0);
+    ours_world *world = ours_world_make(&scene, 0, 0);
     const boxes all = boxes_of(world);
     ours_pairs found;
     std::map<std::string, double> ours, peers;
@@ -598,7 +598,7 @@ enum { ROUNDS = 3, TURNS = 9 };
 void beside_yardstick(const ours_scene &scene)
 {
     const size_t n = scene.count;
-    ours_world *world = ours_world_make(&scene, 0);
+    ours_world *world = ours_world_make(&scene, 0, 0);
     double search = 0, listed = 0, counted = 0, nothing = 0;
     for (int turn = 0; turn < ROUNDS * TURNS; turn++) {
         if (turn % TURNS == 0)
@@ -680,7 +680,7 @@ struct moved_times {
 // Commit and all pairs again.
 void moving_pairs(const ours_scene &scene, moved_times &times)
 {
-    ours_world *world = ours_world_make(&scene, STEPS);
+    ours_world *world = ours_world_make(&scene, STEPS, scene.count / 10);
     ours_pairs found;
     (void)ours_all_pairs(world, nullptr, 1, true, &found);
     for (int step = 0; step < STEPS; step++) {
@@ -698,7 +698,7 @@ void moving_pairs(const ours_scene &scene, moved_times &times)
 // Commit and contact set.
 void moving_contacts(const ours_scene &scene, moved_times &times)
 {
-    ours_world *world = ours_world_make(&scene, STEPS);
+    ours_world *world = ours_world_make(&scene, STEPS, scene.count / 10);
     ours_pairs found;
     (void)ours_all_pairs(world, nullptr, 1, true, &found);
     ours_contacts *contacts = ours_contacts_make(world);
@@ -723,7 +723,7 @@ void moving(size_t n)
     moved_times times = {};
     moving_pairs(scene, times);
     moving_contacts(scene, times);
-    ours_world *world = ours_world_make(&scene, PEER_STEPS);
+    ours_world *world = ours_world_make(&scene, PEER_STEPS, n / 10);
     boxes all = boxes_of(world);
     ours_pairs found;
     (void)ours_all_pairs(world, nullptr, 1, true, &found);
@@ -799,7 +799,7 @@ void single_queries(size_t n)
 {
     enum { COUNT = 10000 };
     const ours_scene scene = {"uniform", n};
-    ours_world *world = ours_world_make(&scene, 0);
+    ours_world *world = ours_world_make(&scene, 0, 0);
     const boxes all = boxes_of(world);
     ours_pairs found;
     (void)ours_all_pairs(world, nullptr, 1, true, &found);
@@ -966,7 +966,7 @@ void kernels(const char *what, size_t count)
 void ours_alone(size_t n)
 {
     const ours_scene scene = {"uniform", n};
-    ours_world *world = ours_world_make(&scene, 0);
+    ours_world *world = ours_world_make(&scene, 0, 0);
     ours_pairs found;
     double wall[2] = {0, 0}, exact = 0, floats = 0;
     for (int round = 0; round < 15; round++) {

@@ -5,6 +5,7 @@
 #include "tests/support/model_layers.h"
 #include "tests/support/test.h"
 
+#include <pthread.h>
 #include <stdio.h>
 
 /* Asserts that an index has just these versions, and their ids in its order. */
@@ -101,6 +102,8 @@ static void join_after_commits(bool removals, struct model_layers_counts *counts
             struct model_layers_join join = {.list = (obb_join_list)(c % 4),
                                              .limit = SIZE_MAX,
                                              .plain_pass = c % 5 != 0,
+                                             .cache_room =
+                                                 c != 7 ? SIZE_MAX : 0, /* it fails without harm */
                                              .backwards = c % 2 == 0,
                                              .moved = k == 0 ? NULL : moved,
                                              .moved_count = moved_count,
@@ -133,10 +136,179 @@ START_TEST(joins_find_the_living_by_marks_unless_a_box_was_removed)
     join_after_commits(false, &counts, &joins);
     ck_assert_uint_gt(counts.marked, joins / 2);
     ck_assert_uint_gt(counts.pairs, 1000);
+    ck_assert_uint_gt(counts.cached, 0);
     counts.marked = joins = 0;
     join_after_commits(true, &counts, &joins);
     ck_assert_uint_gt(counts.marked, 0);
     ck_assert_uint_lt(counts.marked, joins / 2);
+}
+END_TEST
+
+static void free_lists(struct model_layers_join *join)
+{
+    obb_budget_free(join->boxes);
+    obb_budget_free(join->ids);
+    obb_budget_free(join->ranks);
+}
+
+/* Runs a join of all pairs at a revision and checks it against brute force. Returns whether it read
+ * pairs from a cache. */
+static bool reads_cache(const struct model_layers *model, const struct obb_layers *layers,
+                        uint64_t revision, struct model_layers_join join)
+{
+    const size_t before = join.counts->cached;
+    struct model_layers_state *state = model_layers_state(&model->world, revision);
+    ck_assert_int_eq(model_layers_join(layers, revision, &join), OBB_OK);
+    model_layers_check_join(&join, state, NULL);
+    free_lists(&join);
+    free(state);
+    return join.counts->cached > before;
+}
+
+START_TEST(joins_read_what_another_one_has_recorded_of_an_index)
+{
+    test_rng rng = {.s = 20261129};
+    struct model_layers_counts counts = {0};
+    struct model_layers *model = model_layers_create(3, (size_t)8 * MODEL_LAYERS_BOXES);
+    struct model_layers_join join = {.list = OBB_JOIN_RANKS,
+                                     .limit = SIZE_MAX,
+                                     .plain_pass = true,
+                                     .cache_room = SIZE_MAX,
+                                     .counts = &counts};
+    model_layers_commit(model, (size_t)2 * MODEL_LAYERS_BOXES, &rng);
+    struct obb_layers *first = model->layers;
+    const uint64_t whole = model->revision;
+    obb_layers_ref(first);
+    ck_assert(!reads_cache(model, first, whole, join));
+    ck_assert(!reads_cache(model, first, whole, join)); /* no commit in between */
+    model_layers_move(model, 20, &rng);
+    join.cache_room = 0;
+    ck_assert(!reads_cache(model, model->layers, model->revision, join)); /* no room */
+    ck_assert(!reads_cache(model, model->layers, model->revision, join));
+    join.cache_room = SIZE_MAX;
+    ck_assert(!reads_cache(model, model->layers, model->revision, join)); /* this one records */
+    /* From here on all read it: of this state, of the state before, in which the dead are alive, and
+     * of later ones; also if there is no room for more; except with a margin. */
+    for (int k = 0; k < 12; k++) {
+        join.list = (obb_join_list)(k % 4);
+        join.limit = k % 3 == 0 ? 50 : SIZE_MAX;
+        join.plain_pass = k % 2 == 0;
+        join.backwards = k % 5 == 0;
+        ck_assert(reads_cache(model, model->layers, model->revision, join));
+        ck_assert(reads_cache(model, first, whole, join));
+        join.margin = k % 2 == 0 ? 0.125 : -0.125;
+        ck_assert(!reads_cache(model, model->layers, model->revision, join));
+        join.margin = 0;
+        join.cache_room = 0;
+        ck_assert(reads_cache(model, model->layers, model->revision, join));
+        join.cache_room = SIZE_MAX;
+        if (k < 4)
+            model_layers_move(model, 10, &rng);
+    }
+    /* The index of a rebuild is recorded at once, though all its entries are alive. */
+    struct obb_layers *fresh = NULL, *rebased = NULL;
+    ck_assert_int_eq(model_layers_rebuild(model->layers, model->revision, &fresh), OBB_OK);
+    ck_assert_int_eq(obb_layers_rebased(model->layers, fresh, &rebased), OBB_OK);
+    obb_layers_unref(fresh);
+    ck_assert(!reads_cache(model, rebased, model->revision, join));
+    ck_assert(reads_cache(model, rebased, model->revision, join));
+    obb_layers_unref(rebased);
+    obb_layers_unref(first);
+    ck_assert_uint_gt(counts.pairs, 10000);
+    ck_assert_uint_gt(counts.doubt, 100);
+    model_layers_free(model);
+}
+END_TEST
+
+START_TEST(a_recording_join_that_fails_or_is_cancelled_leaves_no_half_list)
+{
+    test_rng rng = {.s = 20261130};
+    struct model_layers_counts counts = {0};
+    size_t failures = 0;
+    for (size_t n = 0; n < 40; n++) {
+        atomic_bool cancel = n % 4 == 3;
+        struct model_layers *model = model_layers_create(3, (size_t)4 * MODEL_LAYERS_BOXES);
+        struct model_layers_join join = {.list = OBB_JOIN_BOXES,
+                                         .limit = SIZE_MAX,
+                                         .plain_pass = true,
+                                         .cache_room = SIZE_MAX,
+                                         .counts = &counts};
+        model_layers_commit(model, (size_t)2 * MODEL_LAYERS_BOXES, &rng);
+        ck_assert(!reads_cache(model, model->layers, model->revision, join));
+        model_layers_move(model, 20, &rng);
+        join.cancel = &cancel;
+        fault_arm(n);
+        const obb_status status = model_layers_join(model->layers, model->revision, &join);
+        fault_arm(0);
+        failures += status != OBB_OK;
+        if (status == OBB_OK)
+            free_lists(&join);
+        join.cancel = NULL;
+        for (int again = 0; again < 3; again++)
+            (void)reads_cache(model, model->layers, model->revision, join);
+        model_layers_free(model);
+    }
+    ck_assert_uint_gt(failures, 15);
+    ck_assert_uint_gt(counts.cached, 40);
+}
+END_TEST
+
+/* A join on a thread of its own. */
+struct beside {
+    pthread_t thread;
+    const struct model_layers *model;
+    struct model_layers_counts counts;
+    struct model_layers_join join;
+    obb_status status;
+};
+
+static void *join_beside(void *context)
+{
+    struct beside *beside = context;
+    beside->status =
+        model_layers_join(beside->model->layers, beside->model->revision, &beside->join);
+    return NULL;
+}
+
+START_TEST(joins_at_once_record_and_read_the_same_pairs)
+{
+    enum { THREADS = 4 };
+    test_rng rng = {.s = 20261201};
+    size_t cached = 0, walked = 0;
+    struct model_layers_counts counts = {0};
+    for (int round = 0; round < 20; round++) {
+        struct model_layers *model = model_layers_create(3, (size_t)4 * MODEL_LAYERS_BOXES);
+        model_layers_commit(model, (size_t)2 * MODEL_LAYERS_BOXES, &rng);
+        const struct model_layers_join join = {.list = OBB_JOIN_RANKS,
+                                               .limit = SIZE_MAX,
+                                               .plain_pass = true,
+                                               .cache_room = SIZE_MAX,
+                                               .counts = &counts};
+        (void)reads_cache(model, model->layers, model->revision, join);
+        model_layers_move(model, 20, &rng);
+        struct model_layers_state *state = model_layers_state(&model->world, model->revision);
+        struct beside all[THREADS];
+        for (int i = 0; i < THREADS; i++) {
+            all[i] = (struct beside){.model = model, .join = join};
+            all[i].join.counts = &all[i].counts;
+        }
+        for (int i = 0; i < THREADS; i++)
+            ck_assert_int_eq(pthread_create(&all[i].thread, NULL, join_beside, &all[i]), 0);
+        for (int i = 0; i < THREADS; i++)
+            ck_assert_int_eq(pthread_join(all[i].thread, NULL), 0);
+        for (int i = 0; i < THREADS; i++) {
+            ck_assert_int_eq(all[i].status, OBB_OK);
+            model_layers_check_join(&all[i].join, state, NULL);
+            free_lists(&all[i].join);
+            cached += all[i].counts.cached;
+            walked += 1 - all[i].counts.cached;
+        }
+        ck_assert(reads_cache(model, model->layers, model->revision, join));
+        free(state);
+        model_layers_free(model);
+    }
+    ck_assert_uint_ge(walked, 20);
+    printf("joins at once: %zu read the cache, %zu did not\n", cached, walked);
 }
 END_TEST
 
@@ -357,6 +529,9 @@ int main(void)
     tcase_set_timeout(tc, test_patience(60));
     tcase_add_test(tc, a_join_of_what_moved_has_just_its_pairs);
     tcase_add_test(tc, joins_find_the_living_by_marks_unless_a_box_was_removed);
+    tcase_add_test(tc, joins_read_what_another_one_has_recorded_of_an_index);
+    tcase_add_test(tc, a_recording_join_that_fails_or_is_cancelled_leaves_no_half_list);
+    tcase_add_test(tc, joins_at_once_record_and_read_the_same_pairs);
     tcase_add_test(tc, joins_of_all_scenes_have_each_pair_once_with_every_kernel_and_margin);
     tcase_add_test(tc, a_join_of_ids_beyond_ranks_lists_boxes);
     tcase_add_test(tc, pairs_of_ids_with_a_gap_are_listed_in_order);

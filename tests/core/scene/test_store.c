@@ -123,6 +123,66 @@ START_TEST(frames_of_an_adopted_scene_are_counted)
 }
 END_TEST
 
+/* Asks for all pairs of the newest state. Returns the bytes by which the store grows by it. */
+static size_t ask_pairs(const struct obb_store *store, struct obb_scene *scene)
+{
+    const size_t before = obb_store_bytes(store);
+    const obb_query query = {.kind = OBB_QUERY_ALL_PAIRS,
+                             .dimensions = 3,
+                             .limit = SIZE_MAX,
+                             .filter = {.category = UINT32_MAX, .mask = UINT32_MAX}};
+    struct obb_view *view = NULL;
+    struct obb_plan *plan = NULL;
+    ck_assert_int_eq(obb_view_open(scene, NULL, &view, NULL, NULL), OBB_OK);
+    ck_assert_int_eq(obb_plan_create(view, &query, NULL, NULL, &plan), OBB_OK);
+    ck_assert_int_eq(obb_plan_run(plan), OBB_OK);
+    ck_assert_uint_gt(obb_plan_result(plan)->pair_count, 500);
+    obb_plan_destroy(plan);
+    ck_assert_uint_eq(obb_store_bytes(store), before); /* the writer counts */
+    obb_view_close(view);
+    ck_assert_uint_eq(obb_store_bytes(store), obb_scene_bytes(scene));
+    return obb_store_bytes(store) - before;
+}
+
+START_TEST(cached_pairs_are_counted_and_given_up)
+{
+    enum { BOXES = 500, MOST = BOXES * 16 + 1000 }; /* two pairs a box, of 8 bytes */
+    static char text[BOXES * 20];
+    size_t length = 0;
+    for (int i = 0; i < BOXES; i++)
+        length += (size_t)snprintf(text + length, sizeof text - length, "+b%d:%d ", i, i);
+    text[length - 1] = '\0';
+    struct obb_store *store = store_of(1, BOXES);
+    for (int room = 0; room < 2; room++) {
+        struct obb_scene *scene = add(store, "a");
+        tick(scene, 0, text);
+        obb_store_cache(store, obb_store_bytes(store) + (room != 0 ? 2 * (size_t)MOST : 0));
+        ck_assert_uint_eq(ask_pairs(store, scene), 0); /* nobody has asked before */
+        tick(scene, 1, "b7:9");
+        const size_t grown = ask_pairs(store, scene);
+        if (room != 0)
+            ck_assert((size_t)BOXES * 16 <= grown && grown <= MOST);
+        else
+            ck_assert_uint_eq(grown, 0);
+        tick(scene, 2, "b7:12");
+        ck_assert_uint_eq(ask_pairs(store, scene), 0);
+        const size_t before = obb_store_bytes(store);
+        struct obb_view *view = NULL;
+        ck_assert_int_eq(obb_view_open(scene, NULL, &view, NULL, NULL), OBB_OK);
+        obb_scene_drop_pairs(scene); /* perhaps somebody reads them */
+        ck_assert_uint_eq(obb_store_bytes(store), before);
+        obb_view_close(view);
+        obb_scene_drop_pairs(scene);
+        ck_assert_uint_eq(obb_store_bytes(store), before - grown);
+        ck_assert_uint_eq(ask_pairs(store, scene), 0); /* as if nobody had asked */
+        ck_assert_uint_eq(ask_pairs(store, scene), grown);
+        ck_assert_int_eq(remove_dead(store, "a"), OBB_OK);
+        ck_assert_uint_eq(obb_store_bytes(store), 0);
+    }
+    obb_store_destroy(store);
+}
+END_TEST
+
 START_TEST(a_removed_scene_lives_until_its_last_view_is_closed)
 {
     struct obb_store *store = store_of(10, 100);
@@ -177,6 +237,7 @@ int main(void)
     tcase_add_test(tc, what_may_not_be_added_is_refused);
     tcase_add_test(tc, boxes_are_counted_over_all_scenes);
     tcase_add_test(tc, frames_of_an_adopted_scene_are_counted);
+    tcase_add_test(tc, cached_pairs_are_counted_and_given_up);
     tcase_add_test(tc, a_removed_scene_lives_until_its_last_view_is_closed);
     tcase_add_test(tc, a_scene_that_finds_no_memory_is_not_added);
     suite_add_tcase(suite, tc);

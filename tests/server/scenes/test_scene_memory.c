@@ -2,6 +2,8 @@
 #include "tests/support/test.h"
 #include "tests/support/tick.h"
 
+#include <stdio.h>
+
 static struct obb_store *store;
 static struct srv_locks locks;
 static struct srv_scene_memory memory;
@@ -83,6 +85,41 @@ START_TEST(the_largest_history_goes_first_until_another_is_the_largest)
 }
 END_TEST
 
+/* Asks for all pairs of the newest state. */
+static void ask_pairs(struct obb_scene *scene)
+{
+    const obb_query query = {.kind = OBB_QUERY_ALL_PAIRS, .dimensions = 3, .limit = SIZE_MAX};
+    struct obb_view *view = NULL;
+    struct obb_plan *plan = NULL;
+    ck_assert_int_eq(obb_view_open(scene, NULL, &view, NULL, NULL), OBB_OK);
+    ck_assert_int_eq(obb_plan_create(view, &query, NULL, NULL, &plan), OBB_OK);
+    ck_assert_int_eq(obb_plan_run(plan), OBB_OK);
+    obb_plan_destroy(plan);
+    obb_view_close(view);
+}
+
+START_TEST(cached_pairs_go_before_histories)
+{
+    static char text[300 * 12];
+    size_t length = 0;
+    struct obb_scene *scene = add("a", 20);
+    for (int i = 0; i < 300; i++)
+        length += (size_t)snprintf(text + length, sizeof text - length, "+c%d:%d ", i, i);
+    text[length - 1] = '\0';
+    tick(scene, 100, text);
+    ask_pairs(scene);
+    tick(scene, 101, "a:5");
+    const size_t plain = obb_store_bytes(store);
+    ask_pairs(scene);
+    const size_t cached = obb_store_bytes(store) - plain;
+    ck_assert_uint_gt(cached, 1000);
+    memory.limit = obb_store_bytes(store);
+    ck_assert(srv_scene_memory_shed(&memory, NULL, cached / 2));
+    ck_assert_uint_eq(obb_store_bytes(store), plain);
+    ck_assert_uint_eq(states(scene), 22);
+}
+END_TEST
+
 START_TEST(newest_states_and_locked_scenes_stay)
 {
     struct obb_scene *free_one = add("free", 50), *locked = add("locked", 400);
@@ -106,6 +143,7 @@ int main(void)
     tcase_add_test(tc, without_a_limit_there_is_room_and_nothing_is_given_up);
     tcase_add_test(tc, room_is_what_the_scenes_and_the_promises_leave);
     tcase_add_test(tc, the_largest_history_goes_first_until_another_is_the_largest);
+    tcase_add_test(tc, cached_pairs_go_before_histories);
     tcase_add_test(tc, newest_states_and_locked_scenes_stay);
     suite_add_tcase(suite, tc);
     return test_main(suite);
