@@ -8,6 +8,7 @@ import { installed } from "./js.mjs";
 
 const example = new URL("node_modules/@obbd/client/examples/shooter/", installed);
 const { Player } = await import(new URL("player.mjs", example));
+const { Room } = await import(new URL("room.mjs", example));
 const server = spawn("node", [new URL("server.mjs", example).pathname], {
     env: { ...process.env, OBBD: undefined, OBBD_BIN: process.env.OBBD },
     stdio: ["ignore", "pipe", "inherit"],
@@ -76,6 +77,28 @@ test("what is no input is refused, and who leaves is gone", async () => {
     assert.equal((await boxNow("bob.body")).status, 404);
     for (const [path, type] of [["/", "text/html; charset=utf-8"], ["/page.mjs", "text/javascript"]])
         assert.equal((await fetch(url + path)).headers.get("content-type"), type);
+});
+
+test("who leaves while a tick is under way takes no shot from the others", async () => {
+    const told = [];
+    const answers = {
+        ways: { results: [{ hits: [] }, { hits: [{ fraction: 0.5 }] }] },
+        hit: (entity) => ({ at: { clamped: false }, results: [{ hits: [{ box: `${entity}.body`, entity }] }] }),
+    };
+    const scene = {
+        async commit() {
+            room.leave("bob");
+            return { results: [answers.ways, answers.hit("ann"), answers.hit("bob")] };
+        },
+    };
+    const room = new Room(scene, (event, data) => told.push([event, data.shooter ?? Object.keys(data.players)]));
+    room.enter("ann");
+    room.enter("bob");
+    room.shoot("bob", 0, [1, 0, 0]);
+    room.shoot("ann", 0, [1, 0, 0]);
+    await room.tick();
+    assert.deepEqual(told, [["hit", "bob"], ["hit", "ann"], ["state", ["ann"]]]);
+    assert.deepEqual([room.players.get("ann").score, room.players.get("ann").free], [1, 1]);
 });
 
 test("a bot enters, runs, fires at whom it sees, and leaves on Ctrl-C", async () => {

@@ -64,8 +64,9 @@ export class Room {
         for (const player of this.players.values())
             player.at = player.at.map((c, k) => c + player.wish[k] * step * player.free);
         const names = [...this.players.keys()];
-        const shots = this.#shots.filter(({ name }) => this.players.has(name));
-        const centers = names.flatMap((name) => [this.players.get(name).at[0], 0, this.players.get(name).at[1]]);
+        const players = [...this.players.values()]; // whoever leaves while the commit is under way stays in here
+        const shots = this.#shots.filter(({ name }) => this.players.has(name)).map((shot) => ({ ...shot, player: this.players.get(shot.name) }));
+        const centers = players.flatMap(({ at: [x, z] }) => [x, 0, z]);
         const [arrived, gone] = [[...this.#arrived], [...this.#gone]];
         const put = Object.assign({}, ...arrived.filter((name) => this.players.has(name)).map(limbs));
         this.#shots = [];
@@ -77,11 +78,11 @@ export class Room {
                 put,
                 queries: [
                     sweep(
-                        names.map((name) => ({ box: `${name}.body`, motion: [this.players.get(name).wish[0] * step, 0, this.players.get(name).wish[1] * step] })),
+                        players.map(({ wish: [x, z] }, i) => ({ box: `${names[i]}.body`, motion: [x * step, 0, z * step] })),
                         { filter: { mask: WALL } },
                     ),
-                    ...shots.map(({ name, seenAt, direction }) => {
-                        const [x, z] = this.players.get(name).at;
+                    ...shots.map(({ name, seenAt, direction, player }) => {
+                        const [x, z] = player.at;
                         const one = { origin: [x, EYE, z], direction, max_distance: 50 };
                         return ray([one], { at: seenAt, filter: { exclude_entities: [name] }, want: ["entity"] });
                     }),
@@ -92,15 +93,16 @@ export class Room {
         this.#arrived.splice(0, arrived.length); // only now: a tick that failed leaves them to the next one
         this.#gone.splice(0, gone.length);
         const [ways, ...judged] = results;
-        names.forEach((name, i) => (this.players.get(name).free = ways.results[i].hits?.[0]?.fraction ?? 1));
+        players.forEach((player, i) => (player.free = ways.results[i].hits?.[0]?.fraction ?? 1));
         judged.forEach((answer, i) => this.#score(shots[i], answer));
-        this.tell("state", { time: this.time, players: Object.fromEntries(names.map((name) => [name, this.players.get(name).at])) });
+        const here = names.flatMap((name, i) => (this.players.get(name) === players[i] ? [[name, players[i].at]] : []));
+        this.tell("state", { time: this.time, players: Object.fromEntries(here) });
     }
 
-    #score({ name, seenAt }, { results: [{ hits }], at }) {
+    #score({ name, seenAt, player }, { results: [{ hits }], at }) {
         const [hit] = hits;
         if (hit?.entity === undefined) return this.tell("miss", { shooter: name, wall: hit?.box ?? null });
-        this.players.get(name).score++;
+        player.score++;
         this.tell("hit", { shooter: name, target: hit.entity, box: hit.box, ago: this.time - seenAt, clamped: at.clamped });
     }
 }
