@@ -464,10 +464,14 @@ static void the_other_kinds_of_queries(void)
                                  {.a = {0, 5, 0}, .b = {9, 1.5, 0}, .radius = 1},
                                  {.name = "a"},
                                  {.box = &near_far},
-                                 {.frustum = view}};
+                                 {.frustum = view},
+                                 {.a = {0, 5, 0}, .radius = 1},
+                                 {.a = {0, 5, 0}, .radius = 1, .capsule = true},
+                                 {.b = {0, 5, 0}, .radius = 1},
+                                 {.radius = 1, .capsule = true}};
     const obbd_sweep sweeps[] = {{.name = "a", .motion = {5, 0, 0}},
                                  {.box = &near_far, .motion = {-5, 0, 0}}};
-    const int overlap = obbd_tick_shapes(t, 5, shapes, NULL);
+    const int overlap = obbd_tick_shapes(t, sizeof shapes / sizeof *shapes, shapes, NULL);
     const int sweep = obbd_tick_sweeps(t, 2, sweeps, &(obbd_ask){.mode = "all"});
     const int point = obbd_tick_points(t, 2, points, NULL);
     const int nearest = obbd_tick_nearest(t, 2, points, &(obbd_ask){.k = 2, .max_distance = 12});
@@ -485,6 +489,9 @@ static void the_other_kinds_of_queries(void)
     CHECK(obbd_hits(a, overlap, 2, &hits) == 1 && hits[0].id == 2);
     CHECK(obbd_hits(a, overlap, 3, &hits) == 1 && hits[0].id == 3);
     CHECK(obbd_hits(a, overlap, 4, &hits) == 2 && hits[1].id == 2);
+    CHECK(obbd_hits(a, overlap, 5, &hits) == 0); /* a sphere */
+    for (size_t i = 6; i < 9; i++)               /* capsules with an end at the origin */
+        CHECK(obbd_hits(a, overlap, i, &hits) == 2 && hits[1].id == 2);
     CHECK(obbd_hits(a, sweep, 0, &hits) == 1 && hits[0].id == 2 && hits[0].fraction == 0);
     CHECK(obbd_hits(a, sweep, 1, &hits) == 1 && hits[0].id == 3);
     CHECK(obbd_hits(a, point, 0, &hits) == 1 && hits[0].id == 1 &&

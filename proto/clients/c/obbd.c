@@ -2844,7 +2844,7 @@ static void put_shape(obbd_tick *t, struct bytes *b, const obbd_shape *shape)
 {
     const bool same = shape->a[0] == shape->b[0] && shape->a[1] == shape->b[1] &&
                       (t->width == 2 || shape->a[2] == shape->b[2]);
-    const bool point = same || is_zero(shape->b, 3);
+    const bool point = !shape->capsule && (same || is_zero(shape->b, t->width));
     if (shape->frustum == NULL && !(shape->radius > 0)) {
         put_box_or_name(t, b, shape->name, shape->box);
         return;

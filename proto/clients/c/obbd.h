@@ -317,13 +317,16 @@ typedef struct obbd_ray {
     double max_distance; /* 0 for none */
 } obbd_ray;
 
-/* A shape of which one member is set: a radius makes a sphere, or a capsule if a differs from b. */
+/* A shape: a name, a box, a frustum, or a radius. A radius makes a capsule from a to b if `capsule` is
+ * set, or if b is neither a nor all zeros. Otherwise it makes a sphere around a, so set `capsule` if
+ * b may be the origin. */
 typedef struct obbd_shape {
     const char *name;    /* a box of the scene */
     const obbd_box *box; /* one that is not stored */
     double a[3], b[3];   /* the center of a sphere is a */
     double radius;
     const double *frustum; /* 16 numbers */
+    bool capsule;          /* from a to b, wherever they are */
 } obbd_shape;
 
 typedef struct obbd_sweep {
