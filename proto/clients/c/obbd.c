@@ -3213,8 +3213,20 @@ static bool is_open(const obbd_tick *t, size_t i)
     return obbd_get(t->results[i], "problem").at != NULL;
 }
 
+/* The commit was made, but a query was not answered, for a reason that the problem tells. */
+static obbd_error fail_unanswered(obbd *o, int status, obbd_text type, obbd_text told,
+                                  obbd_text pointer)
+{
+    char detail[600];
+    (void)snprintf(detail, sizeof detail,
+                   "the commit was made, its queries were not answered: %.*s",
+                   (int)(told.size < 500 ? told.size : 500), told.bytes);
+    return fail(o, OBBD_UNANSWERED, status, type, text_of_string(detail), pointer);
+}
+
 /* Asks those queries again, of the same state, that the daemon could not answer behind the
- * commit. */
+ * commit. If that fails, too, the error is OBBD_UNANSWERED, whatever the reason: the commit was
+ * made. */
 static obbd_error ask_again(obbd_tick *t, bool cbor, int retries)
 {
     size_t open = 0;
@@ -3234,10 +3246,12 @@ static obbd_error ask_again(obbd_tick *t, bool cbor, int retries)
             at = query.end;
         }
         struct sending sending = {.retries = retries};
-        const obbd_error error =
-            frame_send(t, t->scene->commit_path, t->scene->epoch, cbor, &sending, &t->again);
-        if (error != OBBD_FINE)
-            return error;
+        const obbd_problem *why = &t->o->why.problem;
+        if (frame_send(t, t->scene->commit_path, t->scene->epoch, cbor, &sending, &t->again) !=
+            OBBD_FINE)
+            return fail_unanswered(t->o, why->status, text_of_string(why->type),
+                                   text_of_string(why->detail),
+                                   text_of_string(why->pointer == NULL ? "" : why->pointer));
         const obbd_value results = obbd_get(t->again.value, "results");
         obbd_value result = {NULL, NULL};
         for (size_t i = 0; i < t->result_count; i++)
@@ -3246,14 +3260,9 @@ static obbd_error ask_again(obbd_tick *t, bool cbor, int retries)
     }
     for (size_t i = 0; i < t->result_count; i++) {
         const obbd_value problem = obbd_get(t->results[i], "problem");
-        char detail[600];
-        if (problem.at == NULL)
-            continue;
-        const obbd_text told = obbd_text_of(obbd_get(problem, "detail"));
-        (void)snprintf(detail, sizeof detail,
-                       "the commit was made, its queries were not answered: %.*s",
-                       (int)(told.size < 500 ? told.size : 500), told.bytes);
-        return fail_with(t->o, OBBD_UNANSWERED, detail);
+        const obbd_text none = {"", 0};
+        if (problem.at != NULL)
+            return fail_unanswered(t->o, 0, none, obbd_text_of(obbd_get(problem, "detail")), none);
     }
     return OBBD_FINE;
 }

@@ -6,7 +6,7 @@ namespace Obbd
     /// <summary>What can go wrong with a request. Its subclasses say whether something was changed.</summary>
     public abstract class ObbdException : Exception
     {
-        protected ObbdException(string message) : base(message)
+        protected ObbdException(string message, Exception cause = null) : base(message, cause)
         {
         }
     }
@@ -103,6 +103,13 @@ namespace Obbd
     {
         internal ObbdUnanswered(ObbdMap committed, ObbdProblem problem)
             : base("the commit was made, its queries were not answered: " + problem.Message)
+        {
+            Committed = committed;
+        }
+
+        /// <summary>`cause` is the failure of the request that asked the queries again; InnerException has it.</summary>
+        internal ObbdUnanswered(ObbdMap committed, Exception cause)
+            : base("the commit was made, its queries were not answered: " + cause.Message, cause)
         {
             Committed = committed;
         }

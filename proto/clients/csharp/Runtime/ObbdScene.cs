@@ -157,7 +157,7 @@ namespace Obbd
 
         /// <summary>
         /// Asks those queries again, of the same state, that the daemon could not answer behind the commit. Throws ObbdUnanswered
-        /// if some stay without an answer.
+        /// if some stay without an answer, whatever the reason: the commit was made.
         /// </summary>
         internal ObbdMap Answered(List<ObbdMap> queries, ObbdMap committed, int? timeout, int? retries)
         {
@@ -167,9 +167,16 @@ namespace Obbd
             {
                 List<ObbdMap> again = open.ConvertAll(i => AtState(queries[i], committed));
                 var body = new ObbdMap { { "queries", again } };
-                List<object> answers = Send("POST", "/commit", body, false, Epoch, IsTyped(again), false, timeout, retries).Map.List("results");
-                for (int i = 0; i < open.Count; i++)
-                    results[open[i]] = answers[i];
+                try
+                {
+                    List<object> answers = Send("POST", "/commit", body, false, Epoch, IsTyped(again), false, timeout, retries).Map.List("results");
+                    for (int i = 0; i < open.Count; i++)
+                        results[open[i]] = answers[i];
+                }
+                catch (Exception cause)
+                {
+                    throw new ObbdUnanswered(committed, cause);
+                }
                 open = Open(results);
             }
             if (open.Count > 0)

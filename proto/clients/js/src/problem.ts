@@ -50,14 +50,17 @@ export class Unknown extends Error {
     override name = "Unknown";
 }
 
-/** The commit was made, but some of its queries could not be answered. They may be asked again, the commit may not. */
+/** The commit was made, but some of its queries could not be answered. They may be asked again, the commit may not. `cause` is the
+ * error of the request that asked them again, if that failed. */
 export class Unanswered<C = unknown> extends Error {
     override name = "Unanswered";
 
     constructor(
         readonly committed: C,
         readonly problems: ProblemBody[],
+        cause?: unknown,
     ) {
-        super(`the commit was made, its queries were not answered: ${problems[0]?.detail}`);
+        const why = cause instanceof Error ? cause.message : problems[0]?.detail;
+        super(`the commit was made, its queries were not answered: ${why}`, { cause });
     }
 }

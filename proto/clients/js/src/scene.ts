@@ -145,25 +145,25 @@ export class Scene {
         if (put !== undefined) await this.learn(isColumns(put) ? put.names : Object.keys(put));
     }
 
-    /** Asks those queries again, of the same state, that the daemon could not answer behind the commit. */
+    /** Asks those queries again, of the same state, that the daemon could not answer behind the commit. Throws Unanswered whatever
+     * fails here, for the commit was made. */
     private async askAgain(commit: Commit, committed: Committed, call: Call): Promise<void> {
         const results = committed.results as (object & { problem?: ProblemBody })[];
         const open = results.flatMap((result, i) => (result.problem ? [i] : []));
         if (open.length === 0) return;
+        let cause: unknown;
         if (call.retries !== 0) {
             const queries = open.map((i) => atState(commit.queries?.[i] as Query, committed));
-            const reply = await this.send<Committed>({
-                ...call,
-                method: "POST",
-                path: `${this.path}/commit`,
-                body: { queries },
-                typed: queries.some(answersIds),
-                changes: false,
-            });
-            for (const [k, result] of (reply.value.results as object[]).entries()) results[open[k] as number] = result;
+            const request = { ...call, method: "POST", path: `${this.path}/commit`, body: { queries } };
+            try {
+                const { value } = await this.send<Committed>({ ...request, typed: queries.some(answersIds), changes: false });
+                for (const [k, result] of (value.results as object[]).entries()) results[open[k] as number] = result;
+            } catch (error) {
+                cause = error;
+            }
         }
         const problems = results.flatMap(({ problem }) => problem ?? []);
-        if (problems.length > 0) throw new Unanswered(committed, problems);
+        if (problems.length > 0) throw new Unanswered(committed, problems, cause);
     }
 
     /** Asks one query. */

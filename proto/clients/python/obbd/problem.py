@@ -43,11 +43,12 @@ class Unknown(Exception):
 class Unanswered(Exception):
     """The commit was made, but some of its queries could not be answered.
 
-    They may be asked again, the commit may not. `committed` is the answer to the commit.
+    They may be asked again, the commit may not. `committed` is the answer to the commit. `__cause__` is
+    the exception of the request that asked them again, if that failed.
     """
 
-    def __init__(self, committed: Any, problems: list[dict]):
-        super().__init__(f"the commit was made, its queries were not answered: {problems[0]['detail']}")
+    def __init__(self, committed: Any, problems: list[dict], cause: Exception | None = None):
+        super().__init__(f"the commit was made, its queries were not answered: {cause or problems[0]['detail']}")
         self.committed = committed
         self.problems = problems
 

@@ -154,20 +154,27 @@ class Scene:
             self.learn(put["names"] if _is_columns(put) else put)
 
     def _answered(self, commit: dict, committed: Committed, how: dict) -> Committed:
-        """Asks those queries again, of the same state, that the daemon could not answer behind the commit; reads all results."""
+        """Asks those queries again, of the same state, that the daemon could not answer behind the commit; reads all results.
+
+        Raises Unanswered whatever fails here, for the commit was made.
+        """
         queries, results = commit.get("queries", []), committed["results"]
         open_ = [i for i, result in enumerate(results) if "problem" in result]
+        cause = None
         if open_ and how["retries"] != 0:
             at = [_at_state(queries[i], committed["revision"], committed["time"]) for i in open_]
             asked = [{**queries[i], "at": state} for i, state in zip(open_, at)]
             typed = _typed([queries[i] for i in open_])
-            reply = self._send("POST", "/commit", {"queries": asked}, changes=False, typed=typed, **how)
-            for i, result in zip(open_, reply.value["results"]):
-                results[i] = result
+            try:
+                reply = self._send("POST", "/commit", {"queries": asked}, changes=False, typed=typed, **how)
+                for i, result in zip(open_, reply.value["results"]):
+                    results[i] = result
+            except Exception as error:
+                cause = error
         problems = [result["problem"] for result in results if "problem" in result]
         committed["results"] = [_read(query, result) for query, result in zip(queries, results)]
         if problems:
-            raise Unanswered(committed, problems)
+            raise Unanswered(committed, problems, cause) from cause
         return committed
 
     def query(self, query: Mapping, *, timeout: float | None = None, retries: int | None = None) -> Any:
