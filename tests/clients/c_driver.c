@@ -5,8 +5,8 @@
  * body {"do": "request", "method", "path", "body", "type", "headers", "cbor", "hex"}
  * {"do": "stream", "path", "headers"}, then {"do": "drain"} reads all of them to their end
  * {"do": "lost", "put"}, {"do": "commit", "commit", "retries"}, {"do": "query", "query"},
- * {"do": "ids", "names", "keep"}, {"do": "events", "count", "topics", "silence"}: on the scene
- * `yard`
+ * {"do": "ids", "names", "keep"}, {"do": "events", "count", "topics", "silence"},
+ * {"do": "delete"}: on the scene `yard`
  *
  * Each answer has `error` and what obbd_why says, or `value`. */
 #include <jansson.h>
@@ -410,6 +410,8 @@ static json_t *act(json_t *step)
         obbd_on_lost(client, "yard", put_again, NULL);
         return json_pack("{s:s}", "value", "");
     }
+    if (strcmp(what, "delete") == 0)
+        return obbd_delete(tick) ? json_pack("{s:s}", "value", "") : failure();
     return strcmp(what, "commit") == 0    ? do_commit(step)
            : strcmp(what, "query") == 0   ? do_query(step)
            : strcmp(what, "ids") == 0     ? do_ids(step)

@@ -17,6 +17,8 @@ def act(driver, step):
         return driver.value(do="query", query=step["query"])
     if "ids" in step:
         return driver.value(do="ids", names=step["ids"], **({"keep": True} if "keep" in step else {}))
+    if "delete" in step:
+        return driver.value(do="delete")
     if "request" in step or "read" in step:
         method, path = step["request"] if "request" in step else ("GET", f"/v1/scenes/yard?{asked(step['read'])}")
         answer = driver.play(do="request", method=method, path=path)

@@ -17,6 +17,8 @@ def act(client, step):
         return client("info", which=asked(step["read"]))
     if "ids" in step:
         return client("ids", names=step["ids"], keep=step.get("keep"))
+    if "delete" in step:
+        return client("delete")
     if "request" in step:
         return client("request", method=step["request"][0], path=step["request"][1])["value"]
     if "events" in step:

@@ -127,6 +127,11 @@ def a_scene_that_was_deleted_and_made_again_is_noticed_and_its_boxes_are_put_aga
 
 
 @test
+def boxes_that_could_not_be_put_again_are_put_by_the_next_call_of_a_builder_too():
+    check("LostAgain")
+
+
+@test
 def boxes_settings_copies_the_plain_calls():
     check("PlainCalls")
 

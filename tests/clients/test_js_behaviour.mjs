@@ -71,6 +71,7 @@ async function act(client, scene, step) {
     if (step.query) return scene.query(query(step.query), call);
     if (step.read) return scene.info(step.read);
     if (step.ids) return scene.ids(step.ids);
+    if (step.delete) return scene.delete();
     if (step.request) return (await client.request(...step.request)).value;
     if (step.events) return taken(scene, step);
     return new Promise((resolve) => setTimeout(resolve, step.wait));

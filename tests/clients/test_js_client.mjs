@@ -352,6 +352,25 @@ test("a scene that was deleted and made again is noticed, and its boxes are put 
     assert.equal(lost, 2);
 });
 
+test("boxes that could not be put again are put by the next call, once, however many calls notice the loss", async () => {
+    const scene = fresh();
+    let lost = 0;
+    scene.onLost = async () => {
+        const first = ++lost === 1;
+        await new Promise((resolve) => setTimeout(resolve, 200)); // until all calls have noticed it
+        if (first) throw new RangeError("not yet");
+        await scene.put({ a: CUBE(0) });
+    };
+    await scene.put({ a: CUBE(0) });
+    await connect(daemon.url).scene(scene.name).delete();
+    const outcomes = await Promise.allSettled([scene.query(allPairs()), scene.commit({ remove: ["a"] }), scene.info()]);
+    for (const { reason } of outcomes) assert.ok(reason instanceof RangeError, String(reason));
+    assert.equal(lost, 1);
+    await assert.rejects(scene.query(allPairs()), { name: "Lost", message: /its boxes were put again/ });
+    assert.equal((await scene.info()).boxes, 1);
+    assert.equal(lost, 2);
+});
+
 test("numbers that JSON.stringify would change arrive as they are", async () => {
     const scene = fresh();
     await scene.put({ a: CUBE(-0, { data: { n: 2n ** 70n } }) });

@@ -47,6 +47,8 @@ def act(client, scene, step):
         return scene.info(**step["read"])
     if "ids" in step:
         return scene.ids(step["ids"])
+    if "delete" in step:
+        return scene.delete()
     if "request" in step:
         return client.request(*step["request"]).value
     if "events" in step:

@@ -2022,6 +2022,9 @@ struct scene {
     void (*put)(void *context, obbd_tick *t);
     void *put_context;
     obbd_tick *put_tick;
+    bool owed;       /* the scene was lost, and `put` has not succeeded since */
+    bool putting;    /* `put` runs */
+    bool put_failed; /* so did the last commit of `put_tick` */
 };
 
 static uint32_t hash_of(obbd_text name)
@@ -2188,6 +2191,7 @@ void obbd_on_lost(obbd *o, const char *scene, void (*put)(void *context, obbd_ti
         return;
     s->put = put;
     s->put_context = context;
+    s->owed = s->owed && put != NULL;
 }
 
 static void scene_forget(struct scene *s)
@@ -2199,33 +2203,68 @@ static void scene_forget(struct scene *s)
 static bool tick_is_empty(const obbd_tick *t);
 static const obbd_answer *commit_made(obbd_tick *t);
 
+/* Lets the boxes be put again. It is owed from then on if the commit of `put` failed, which obbd_why
+ * says, or if the scene was lost meanwhile. */
+static void scene_put_again(obbd *o, struct scene *s)
+{
+    scene_forget(s);
+    fine(o);
+    if (s->put_tick == NULL)
+        s->put_tick = obbd_tick_new(o, s->name);
+    if (s->put_tick == NULL) {
+        (void)fail_with(o, OBBD_NO_MEMORY, "no memory");
+        return;
+    }
+    s->owed = s->put_failed = false;
+    s->putting = true;
+    s->put(s->put_context, s->put_tick);
+    if (s->put_tick != NULL && !tick_is_empty(s->put_tick))
+        (void)commit_made(s->put_tick);
+    s->putting = false;
+    s->owed = s->owed || s->put_failed;
+}
+
 /* Forgets what was known in the epoch, and lets the boxes be put again. What obbd_why says
  * stays. */
 static void scene_lost(obbd *o, struct scene *s, const char *epoch)
 {
-    if (strcmp(epoch, s->epoch) != 0)
-        return;
-    scene_forget(s);
-    if (s->put == NULL)
+    if (strcmp(epoch, s->epoch) == 0) {
+        scene_forget(s);
+        s->owed = s->put != NULL;
+    }
+    if (!s->owed || s->putting)
         return;
     const struct why why = o->why;
     memset(&o->why, 0, sizeof o->why);
-    fine(o);
-    if (s->put_tick == NULL)
-        s->put_tick = obbd_tick_new(o, s->name);
-    if (s->put_tick != NULL) {
-        s->put(s->put_context, s->put_tick);
-        if (!tick_is_empty(s->put_tick))
-            (void)commit_made(s->put_tick);
-    }
+    scene_put_again(o, s);
     bytes_free(&o->why.text);
     o->why = why;
 }
 
+/* The scene was lost before this call: lets the boxes be put again, and fails. */
+static obbd_error fail_lost_before(obbd *o, struct scene *s)
+{
+    char detail[600];
+    scene_put_again(o, s);
+    if (s->owed)
+        (void)snprintf(detail, sizeof detail,
+                       "found the scene lost, and its boxes could not be put again: %.450s",
+                       o->why.problem.text);
+    else
+        (void)snprintf(detail, sizeof detail,
+                       "found the scene lost; its boxes were put again, so ask for their ids");
+    return fail(o, OBBD_LOST, 412, text_of_string("/problems/epoch"), text_of_string(detail),
+                text_of_string(""));
+}
+
+static bool is_no_scene(const obbd *o)
+{
+    return strcmp(o->why.problem.type, "/problems/no-scene") == 0;
+}
+
 static bool is_anew(const obbd *o)
 {
-    return strcmp(o->why.problem.type, "/problems/epoch") == 0 ||
-           strcmp(o->why.problem.type, "/problems/no-scene") == 0;
+    return strcmp(o->why.problem.type, "/problems/epoch") == 0 || is_no_scene(o);
 }
 
 static void epoch_take(char epoch[EPOCH_SIZE], const struct incoming *in)
@@ -2243,6 +2282,9 @@ static obbd_error scene_send(obbd *o, struct scene *s, const char *epoch, bool c
 {
     char stated[EPOCH_SIZE];
     obbd_field fields[3];
+    const bool deletes = strcmp(sending->method, "DELETE") == 0; /* no scene need be there */
+    if (s->owed && !s->putting && !deletes)
+        return fail_lost_before(o, s);
     memcpy(stated, epoch, sizeof stated); /* the scene's may change meanwhile */
     sending->fields = fields;
     sending->field_count = 0;
@@ -2256,7 +2298,7 @@ static obbd_error scene_send(obbd *o, struct scene *s, const char *epoch, bool c
     sending->fields = NULL;
     if (error == OBBD_FINE && stated[0] == 0 && s->epoch[0] == 0)
         epoch_take(s->epoch, in);
-    if (error == OBBD_PROBLEM && stated[0] != 0 && is_anew(o)) {
+    if (error == OBBD_PROBLEM && stated[0] != 0 && is_anew(o) && !(deletes && is_no_scene(o))) {
         scene_lost(o, s, stated);
         error = o->why.problem.error = OBBD_LOST;
     }
@@ -3306,6 +3348,8 @@ static const obbd_answer *commit_made(obbd_tick *t)
     t->made = false;
     const obbd_error error = commit_send(t);
     tick_clear(t);
+    if (t == t->scene->put_tick)
+        t->scene->put_failed = !t->made;
     return error == OBBD_FINE ? &t->answer : NULL;
 }
 
@@ -3708,9 +3752,11 @@ bool obbd_learn_all(obbd_tick *t)
 
 bool obbd_delete(obbd_tick *t)
 {
-    if (scene_call(t, "DELETE", "", "") != OBBD_FINE)
+    if (scene_call(t, "DELETE", "", "") != OBBD_FINE && !is_no_scene(t->o))
         return false;
+    fine(t->o);
     scene_forget(t->scene);
+    t->scene->owed = false;
     return true;
 }
 
@@ -4033,7 +4079,8 @@ static bool events_open(obbd_events *e, int timeout_ms)
     }
     if (error == OBBD_FINE) {
         epoch_take(epoch, &e->in);
-        if (s->epoch[0] != 0 && epoch[0] != 0 && strcmp(s->epoch, epoch) != 0)
+        const bool other = s->epoch[0] != 0 && epoch[0] != 0 && strcmp(s->epoch, epoch) != 0;
+        if (other || s->owed)
             scene_lost(o, s, s->epoch);
         e->began = true;
         e->heard_at = now_ms();

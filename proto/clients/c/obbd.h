@@ -428,12 +428,13 @@ uint32_t obbd_learn(obbd_tick *t, const char *name);
 /* Reads the ids of all boxes of the scene, with a request for each 10,000. */
 bool obbd_learn_all(obbd_tick *t);
 
-/* Deletes the scene and forgets its ids. */
+/* Deletes the scene and forgets its ids. True, too, if there is no such scene. */
 bool obbd_delete(obbd_tick *t);
 
 /* Scenes are in memory: after a restart their ids mean other boxes. If a call notices that, the ids
  * are forgotten, `put` runs, and the call fails with OBBD_LOST. `put` gets an empty builder and
- * puts the boxes again. It may commit; if it does not, the client does. */
+ * puts the boxes again. It may commit; if it does not, the client does. If the last commit of this
+ * builder fails, the next call to the scene runs `put` again, and fails with OBBD_LOST, too. */
 void obbd_on_lost(obbd *o, const char *scene, void (*put)(void *context, obbd_tick *t),
                   void *context);
 

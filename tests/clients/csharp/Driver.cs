@@ -179,6 +179,9 @@ sealed class Session
                 return ids;
             case "events":
                 return Events(command);
+            case "delete":
+                scene.Delete();
+                return null;
             case "wait":
                 Thread.Sleep((int)command.Number("ms"));
                 return null;

@@ -396,6 +396,38 @@ static partial class Checks
         return null;
     }
 
+    /// <summary>Handlers of `Lost` that fail are run again by the next call, of a tick, too.</summary>
+    public static object LostAgain(ObbdClient client, ObbdMap arguments)
+    {
+        ObbdScene scene = Fresh(client);
+        ObbdTick tick = scene.NewTick();
+        int lost = 0;
+        scene.Lost += one =>
+        {
+            if (++lost < 4)
+                throw new InvalidOperationException("not yet");
+            one.Put(new ObbdMap { { "a", CubeMap(0) } });
+        };
+        scene.Put(new ObbdMap { { "a", CubeMap(0) } });
+        using (ObbdClient another = Other(arguments))
+            another.Scene(scene.Name).Delete();
+        MoveByPointer(tick);
+        Throws<InvalidOperationException>(tick.SendAndWait, "not yet");
+        Same(tick.Problem is ObbdException, true, "a tick whose handlers fail has no answer");
+        MoveByPointer(tick);
+        Throws<InvalidOperationException>(tick.SendAndWait, "not yet");
+        Throws<InvalidOperationException>(() => scene.Info(), "not yet");
+        Same(lost, 3);
+        MoveByPointer(tick);
+        Throws<ObbdLost>(tick.SendAndWait, "that was lost");
+        Same(lost, 4);
+        MoveByPointer(tick);
+        tick.SendAndWait();
+        Same(tick.Posed, 1);
+        Same(lost, 4);
+        return null;
+    }
+
     static unsafe void MoveByPointer(ObbdTick tick)
     {
         uint id = 1;

@@ -15,6 +15,7 @@ namespace Obbd
         const int Few = 64; // boxes that are asked one by one rather than by listing all
         const string EpochHeader = "Obbd-Epoch";
         internal const string IfEpoch = "Obbd-If-Epoch";
+        internal const string NoScene = "/problems/no-scene";
         static readonly string[] Changes = { "time", "remove", "remove_frames", "frames", "put", "pose", "transform" };
 
         readonly Dictionary<string, uint> known = new Dictionary<string, uint>();
@@ -35,9 +36,15 @@ namespace Obbd
 
         /// <summary>
         /// Raised when the daemon has lost the boxes, as after a restart, for scenes are in memory: the place to put them again
-        /// and to ask for their ids. The call that noticed it fails with ObbdLost then.
+        /// and to ask for their ids. The call that noticed it fails with ObbdLost then. If a handler throws, so does the call,
+        /// and the next one raises it again.
         /// </summary>
         public event Action<ObbdScene> Lost;
+
+        bool putting; // do the handlers of `Lost` run?
+
+        /// <summary>Was the scene lost, and have the handlers of `Lost` not run to their ends since?</summary>
+        bool owed;
 
         public string Name { get; private set; }
 
@@ -356,10 +363,19 @@ namespace Obbd
             return Call("PUT", "", settings ?? new ObbdMap());
         }
 
+        /// <summary>Deletes the scene, unless it is gone already.</summary>
         public void Delete()
         {
-            Call("DELETE", "");
+            try
+            {
+                Call("DELETE", "");
+            }
+            catch (ObbdProblem problem) when (problem.Type == NoScene)
+            {
+                // nothing is left to do
+            }
             Forget();
+            owed = false;
         }
 
         /// <summary>Makes the scene `to` of a state of this one; by default of the present one.</summary>
@@ -449,22 +465,50 @@ namespace Obbd
         /// </summary>
         internal void Lose(string epoch)
         {
-            if (epoch != Epoch)
-                return;
+            if (epoch == Epoch)
+            {
+                Forget();
+                IsLost = owed = true;
+            }
+            if (Owes)
+                PutAgain();
+        }
+
+        /// <summary>Is `Lost` to be raised before the next request? Not within its handlers.</summary>
+        internal bool Owes { get { return owed && !putting; } }
+
+        /// <summary>Raises `Lost`. If a handler throws, it is raised again by the next call.</summary>
+        internal void PutAgain()
+        {
             Forget();
-            IsLost = true;
+            putting = true;
+            owed = false; // it is owed again if the scene is lost meanwhile
             Action<ObbdScene> lost = Lost;
-            if (lost != null)
-                lost(this);
+            try
+            {
+                if (lost != null)
+                    lost(this);
+            }
+            catch
+            {
+                owed = true;
+                throw;
+            }
+            finally
+            {
+                putting = false;
+            }
         }
 
         internal bool HearsLost { get { return Lost != null; } }
 
-        /// <summary>What a problem means to the scene: ids of an epoch that is over are lost.</summary>
-        internal ObbdException Meaning(ObbdException failure, string epoch)
+        /// <summary>
+        /// What a problem means to the scene: ids of an epoch that is over are lost. `deletes`: no scene need be there.
+        /// </summary>
+        internal ObbdException Meaning(ObbdException failure, string epoch, bool deletes = false)
         {
             if (string.IsNullOrEmpty(epoch) || !(failure is ObbdProblem problem)
-                || (problem.Type != "/problems/epoch" && problem.Type != "/problems/no-scene"))
+                || (problem.Type != "/problems/epoch" && (deletes || problem.Type != NoScene)))
                 return failure;
             Lose(epoch);
             return new ObbdLost(problem);
@@ -483,6 +527,12 @@ namespace Obbd
         ObbdReply Send(string method, string rest, object body, bool changes, string epoch, bool typed, bool again,
             int? timeout, int? retries, string header = null, string value = null)
         {
+            bool deletes = method == "DELETE";
+            if (Owes && !deletes && epoch != null)
+            {
+                PutAgain();
+                throw ObbdLost.OfIds(Name);
+            }
             Exchange exchange = Sender.Rent();
             try
             {
@@ -499,7 +549,7 @@ namespace Obbd
             }
             catch (ObbdProblem problem)
             {
-                ObbdException meaning = Meaning(problem, epoch);
+                ObbdException meaning = Meaning(problem, epoch, deletes);
                 if (meaning == problem)
                     throw;
                 throw meaning;

@@ -645,11 +645,13 @@ namespace Obbd
             if (sentEpoch.Length > 0)
                 exchange.Request.Set(ObbdScene.IfEpoch, sentEpoch);
             Write(exchange.Request.Body, id);
-            bool refuse = stale;
+            bool refuse = stale || scene.Owes;
             Begin();
             if (refuse)
             {
                 Problem = ObbdLost.OfIds(scene.Name);
+                if (scene.Owes)
+                    scene.PutAgain(); // whose handlers may throw
                 return;
             }
             exchange.Begin(changes, id != null, Timeout, sentRetries);
@@ -730,8 +732,10 @@ namespace Obbd
                     return false;
             } while (exchange.Failure == null && !TryRead());
             Busy = false;
-            if (exchange.Failure != null)
-                Problem = scene.Meaning(exchange.Failure, sentEpoch); // which may raise `Lost`, whose handlers may throw
+            if (exchange.Failure == null)
+                return true;
+            Problem = exchange.Failure;
+            Problem = scene.Meaning(exchange.Failure, sentEpoch); // which may raise `Lost`, whose handlers may throw
             return true;
         }
 

@@ -37,6 +37,12 @@ export class Problem extends Error {
 /** The scene's ids and revisions began anew: the scene was made again, or is gone. `onLost` has run. */
 export class Lost extends Problem {
     override name = "Lost";
+
+    /** The scene was lost before this call, and `onLost` has run now; nothing was sent. */
+    static before(scene: string): Lost {
+        const detail = `found the scene ${JSON.stringify(scene)} lost; its boxes were put again, so ask for their ids`;
+        return new Lost({ type: "/problems/epoch", title: "Another epoch", status: 412, detail }, new Headers());
+    }
 }
 
 /** The connection could not be made, or broke before the whole answer to a question came. Nothing was changed. */

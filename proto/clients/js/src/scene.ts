@@ -76,12 +76,18 @@ function freshId(): string {
     return `${session}-${++commits}`;
 }
 
+/** Did the daemon say that there is no such scene? */
+function isNoScene(error: unknown): boolean {
+    return error instanceof Problem && error.type === "/problems/no-scene";
+}
+
 function unlessAbsent(error: unknown): void {
     if (!(error instanceof Problem && error.status === 404)) throw error;
 }
 
 export class Scene {
-    /** Puts the boxes again when the daemon has lost them, as after a restart: scenes are in memory. Runs before Lost is thrown. */
+    /** Puts the boxes again when the daemon has lost them, as after a restart: scenes are in memory. Runs before Lost is thrown.
+     * If it fails, the call throws its error, and the next call runs it again. */
     onLost: ((scene: Scene) => unknown) | undefined;
 
     private readonly path: string;
@@ -274,9 +280,14 @@ export class Scene {
         return this.call("PUT", "", settings, call);
     }
 
-    async delete(call?: Call): Promise<void> {
-        await this.call("DELETE", "", undefined, call);
+    /** Deletes the scene, unless it is gone already. */
+    async delete(call: Call = {}): Promise<void> {
+        const request = { ...call, method: "DELETE", path: this.path, changes: true };
+        await this.send(request, this.epoch, true).catch((error: unknown) => {
+            if (!isNoScene(error)) throw error;
+        });
         this.forget();
+        this.owed = false;
     }
 
     /** Makes the scene `to` of a state of this one. */
@@ -345,7 +356,7 @@ export class Scene {
             const open = async () => {
                 const received = await this.sender.open(first ? request : { ...request, retries: 0 });
                 const epoch = received.headers.get("Obbd-Epoch");
-                if (this.epoch && epoch && epoch !== this.epoch) await this.lost(this.epoch);
+                if (this.owed || (this.epoch && epoch && epoch !== this.epoch)) await this.lost(this.epoch);
                 return received;
             };
             try {
@@ -360,7 +371,10 @@ export class Scene {
 
     // ---- Rules ------------------------------------------------------------------------------------
 
-    private losing: Promise<unknown> | undefined;
+    /** `onLost` as it runs. */
+    private losing: Promise<void> | undefined;
+    /** Was the scene lost, and has `onLost` not run to its end since? */
+    private owed = false;
 
     private forget(): void {
         this.known.clear();
@@ -369,24 +383,49 @@ export class Scene {
 
     /** Forgets what was known in the epoch, and lets the boxes be put again; once, however many requests notice it. */
     private async lost(epoch: string): Promise<void> {
-        if (epoch === this.epoch) {
+        if (epoch === this.epoch && (epoch !== "" || !this.losing)) {
             this.forget();
-            this.losing = Promise.resolve(this.onLost?.(this)).finally(() => (this.losing = undefined));
+            this.owed = true;
+            if (this.losing) return; // the call may be one of `onLost`, which cannot wait for itself
+        }
+        await this.putAgain();
+    }
+
+    /** Runs `onLost` if it is owed, and waits for it if it runs. */
+    private async putAgain(): Promise<void> {
+        if (this.owed && !this.losing) {
+            this.forget();
+            this.owed = false; // it is owed again if the scene is lost meanwhile
+            const running = async () => this.onLost?.(this);
+            this.losing = running().then(
+                () => {
+                    this.losing = undefined;
+                },
+                (error) => {
+                    this.losing = undefined;
+                    this.owed = true;
+                    throw error;
+                },
+            );
         }
         await this.losing;
     }
 
-    /** Every request names the epoch in which its ids and revisions were given. */
-    private async send<T>(request: Request, epoch = this.epoch): Promise<Reply<T>> {
+    /** Every request names the epoch in which its ids and revisions were given. `deletes`: no scene need be there. */
+    private async send<T>(request: Request, given?: string, deletes = false): Promise<Reply<T>> {
+        if (this.owed && !this.losing && !deletes) {
+            await this.putAgain();
+            throw Lost.before(this.name);
+        }
+        const epoch = given ?? this.epoch;
         const headers = epoch ? { ...request.headers, "Obbd-If-Epoch": epoch } : request.headers;
         try {
             const reply = await this.sender.send<T>({ ...request, headers });
             if (this.epoch === "" && epoch === "") this.epoch = reply.headers.get("Obbd-Epoch") ?? "";
             return reply;
         } catch (error) {
-            const anew =
-                error instanceof Problem && epoch !== "" && ["/problems/epoch", "/problems/no-scene"].includes(error.type);
-            if (!anew) throw error;
+            if (!(error instanceof Problem) || epoch === "") throw error;
+            if (error.type !== "/problems/epoch" && (deletes || !isNoScene(error))) throw error;
             await this.lost(epoch);
             throw new Lost(error.body, error.headers);
         }

@@ -24,6 +24,12 @@ class Problem(Exception):
 class Lost(Problem):
     """The scene's ids and revisions began anew: it was made again, or is gone. `on_lost` has run."""
 
+    @classmethod
+    def before(cls, scene: str) -> Lost:
+        """The scene was lost before this call, and `on_lost` has run now; nothing was sent."""
+        detail = f"found the scene {scene!r} lost; its boxes were put again, so ask for their ids"
+        return cls({"type": "/problems/epoch", "title": "Another epoch", "status": 412, "detail": detail}, {})
+
 
 class Disconnected(Exception):
     """The connection could not be made, or broke before the whole answer to a question came. Nothing was changed."""

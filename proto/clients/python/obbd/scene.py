@@ -20,6 +20,7 @@ from .transport import Received
 PAGE_OF_BOXES = 10_000
 FEW = 64  # boxes that are asked one by one rather than by listing all
 LINES = "application/x-ndjson"
+NO_SCENE = "/problems/no-scene"
 EPOCH = "obbd-epoch"
 CHANGES = {"time", "remove", "remove_frames", "frames", "put", "pose", "transform"}
 
@@ -76,13 +77,16 @@ class Scene:
     def __init__(self, name: str, sender: Sender):
         self.name = name
         self.on_lost: Callable[[Scene], Any] | None = None
-        """Puts the boxes again when the daemon has lost them, as after a restart: scenes are in memory. Runs before Lost is raised."""
+        """Puts the boxes again when the daemon has lost them, as after a restart: scenes are in memory. Runs before Lost is raised.
+        If it fails, the call raises its exception, and the next call runs it again."""
         self._sender = sender
         self._path = "/v1/scenes/" + quote(name, safe="")
         self._known = Known()
         self._given: dict[int, tuple[weakref.ref, str]] = {}
         self._epoch = ""
         self._losing = threading.RLock()
+        self._owed = False  # was the scene lost, and has on_lost not run to its end since?
+        self._putting = False  # does on_lost run?
 
     @property
     def page(self) -> str | None:
@@ -318,8 +322,14 @@ class Scene:
         return self._call("PUT", "", dict(settings or {}), **call)
 
     def delete(self, **call: Any) -> None:
-        self._send("DELETE", "", None, changes=True, **call)
+        """Deletes the scene, unless it is gone already."""
+        try:
+            self._send("DELETE", "", None, changes=True, **call)
+        except Problem as problem:
+            if problem.type != NO_SCENE:
+                raise
         self._forget()
+        self._owed = False
 
     def copy(self, to: str, *, at: Any = None, replace: bool = False, **call: Any) -> Record:
         """Makes the scene `to` of a state of this one."""
@@ -368,8 +378,13 @@ class Scene:
             how = {} if first else {"retries": 0}
             received = self._sender.open("GET", path, headers=headers, changes=False, **how)
             epoch = received.headers.get(EPOCH)
-            if self._epoch and epoch and epoch != self._epoch:
-                self._lost(self._epoch)
+            known = self._epoch
+            if self._owed or (known and epoch and epoch != known):
+                try:
+                    self._lost(known)
+                except BaseException:
+                    received.close()
+                    raise
             return received
 
         def reopen(last: str, first: bool) -> Received:
@@ -407,17 +422,37 @@ class Scene:
         with self._losing:
             if epoch == self._epoch:
                 self._forget()
+                self._owed = True
+            self._put_again()
+
+    def _put_again(self) -> None:
+        """Runs on_lost if it is owed, but not within itself."""
+        with self._losing:
+            if not self._owed or self._putting:
+                return
+            self._forget()
+            self._putting, self._owed = True, False  # it is owed again if the scene is lost meanwhile
+            try:
                 if self.on_lost is not None:
                     self.on_lost(self)
+            except BaseException:
+                self._owed = True
+                raise
+            finally:
+                self._putting = False
 
     def _send(self, method: str, rest: str, body: Any, epoch: str | None = None, **how: Any) -> Reply:
         """Every request names the epoch in which its ids and revisions were given."""
+        deletes = method == "DELETE"  # no scene need be there
+        if self._owed and not self._putting and not deletes:
+            self._put_again()
+            raise Lost.before(self.name)
         epoch = self._epoch if epoch is None else epoch
         headers = {**how.pop("headers", {}), **({"Obbd-If-Epoch": epoch} if epoch else {})}
         try:
             reply = self._sender.send(method, self._path + rest, body, headers=headers, **how)
         except Problem as problem:
-            if not epoch or problem.type not in ("/problems/epoch", "/problems/no-scene"):
+            if not epoch or problem.type not in ("/problems/epoch", NO_SCENE) or (deletes and problem.type == NO_SCENE):
                 raise
             self._lost(epoch)
             raise Lost(problem.body, problem.headers) from None
