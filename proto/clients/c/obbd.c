@@ -4072,10 +4072,10 @@ static bool events_open(obbd_events *e, int timeout_ms)
     struct scene *s = e->scene;
     char epoch[EPOCH_SIZE] = "";
     obbd_error error = events_request(e, timeout_ms);
-    if (error == OBBD_PROBLEM && e->began && s->put != NULL &&
-        strcmp(o->why.problem.type, "/problems/no-scene") == 0) {
+    if (error == OBBD_PROBLEM && e->began && s->put != NULL && is_no_scene(o)) {
         scene_lost(o, s, s->epoch);
-        error = events_request(e, timeout_ms);
+        if (!s->owed)
+            error = events_request(e, timeout_ms);
     }
     if (error == OBBD_FINE) {
         epoch_take(epoch, &e->in);
@@ -4086,8 +4086,11 @@ static bool events_open(obbd_events *e, int timeout_ms)
         e->heard_at = now_ms();
         return true;
     }
+    /* A scene that is not there behind a break will be put again, for a scene that is deleted says
+     * `gone`. */
     const int status = o->why.problem.status;
-    const bool passing = error == OBBD_DISCONNECTED || status == 429 || status == 503;
+    const bool passing =
+        error == OBBD_DISCONNECTED || status == 429 || status == 503 || is_no_scene(o);
     if (e->began && passing)
         events_break(e);
     else

@@ -147,16 +147,44 @@ namespace Obbd
             data.Length = 0;
             silentAt = Clock.After(silenceMs);
             string epoch = exchange.Call.Header("Obbd-Epoch");
-            if (scene.Epoch.Length > 0 && !string.IsNullOrEmpty(epoch) && epoch != scene.Epoch)
+            if (scene.Owes || (scene.Epoch.Length > 0 && !string.IsNullOrEmpty(epoch) && epoch != scene.Epoch))
+                Lose();
+        }
+
+        /// <summary>Lets the boxes be put again; false if that failed and the stream was left for a while.</summary>
+        bool Lose()
+        {
+            try
+            {
                 scene.Lose(scene.Epoch);
+                return true;
+            }
+            catch (ObbdException failure) when (IsPassing(failure))
+            {
+                Break();
+                return false;
+            }
+        }
+
+        /// <summary>
+        /// May the next attempt succeed? A scene that is not there behind a break will be put again, for a scene that is deleted says
+        /// `gone`.
+        /// </summary>
+        static bool IsPassing(ObbdException failure)
+        {
+            var problem = failure as ObbdProblem;
+            if (problem == null)
+                return failure is ObbdDisconnected;
+            return problem.Status == 429 || problem.Status == 503 || problem.Type == ObbdScene.NoScene;
         }
 
         void Refused(ObbdException failure)
         {
             var problem = failure as ObbdProblem;
-            if (!first && problem != null && problem.Type == "/problems/no-scene" && scene.HearsLost)
+            if (!first && problem != null && problem.Type == ObbdScene.NoScene && scene.HearsLost)
             {
-                scene.Lose(scene.Epoch); // the boxes are put again, so there is a scene to follow
+                if (!Lose()) // the boxes are put again, so there is a scene to follow
+                    return;
                 exchange.Begin(false, false, null, 0);
                 exchange.Finish();
                 if (exchange.Failure == null)
@@ -165,9 +193,8 @@ namespace Obbd
                     return;
                 }
                 failure = exchange.Failure;
-                problem = failure as ObbdProblem;
             }
-            if (first || (problem != null && problem.Status != 429 && problem.Status != 503))
+            if (first || !IsPassing(failure))
             {
                 Dispose();
                 throw failure;

@@ -73,6 +73,12 @@ export async function* messages(
     }
 }
 
+/** May the next attempt succeed? A scene that is not there behind a break will be put again, for a scene that is deleted says `gone`. */
+function isPassing(error: unknown): boolean {
+    if (!(error instanceof Problem)) return error instanceof Disconnected;
+    return error.status === 503 || error.status === 429 || error.type === "/problems/no-scene";
+}
+
 /** Follows a stream over all its connections. `open` makes one that goes on behind the message `last`; `first` says that there was
  * none before. Ends with `gone` or the signal. After a break the daemon sends again whatever belongs to a revision that was not
  * told in full, so apply sets of pairs as sets. */
@@ -99,9 +105,7 @@ export async function* follow(
             }
         } catch (error) {
             if (signal?.aborted) return;
-            const passing =
-                error instanceof Disconnected || (error instanceof Problem && (error.status === 503 || error.status === 429));
-            if (first || !passing) throw error;
+            if (first || !isPassing(error)) throw error;
         }
         await sleep(wait * (0.5 + Math.random() / 2), signal).catch(() => {});
         wait = Math.min(WAIT_MS.most, 2 * wait);

@@ -353,6 +353,7 @@ export class Scene {
             const headers: Record<string, string> = { Accept: "text/event-stream" };
             if (last) headers["Last-Event-ID"] = last;
             const request = { method: "GET", path, headers, signal, changes: false };
+            const known = this.epoch;
             const open = async () => {
                 const received = await this.sender.open(first ? request : { ...request, retries: 0 });
                 const epoch = received.headers.get("Obbd-Epoch");
@@ -362,8 +363,8 @@ export class Scene {
             try {
                 return await open();
             } catch (error) {
-                if (first || !(error instanceof Problem && error.type === "/problems/no-scene") || !this.onLost) throw error;
-                await this.lost(this.epoch);
+                if (first || !isNoScene(error) || !this.onLost) throw error;
+                await this.lost(known);
                 return open();
             }
         }, { signal, silence });

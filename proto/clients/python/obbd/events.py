@@ -76,7 +76,8 @@ def follow(open_stream: Callable, timeout: float | None, silence: float) -> Iter
             if first:
                 raise
         except Problem as problem:
-            if first or problem.status not in (429, 503):
+            # A scene that is not there behind a break will be put again, for a scene that is deleted says `gone`.
+            if first or (problem.status not in (429, 503) and problem.type != "/problems/no-scene"):
                 raise
         finally:
             if received is not None:

@@ -388,12 +388,13 @@ class Scene:
             return received
 
         def reopen(last: str, first: bool) -> Received:
+            known = self._epoch
             try:
                 return open_stream(last, first)
             except Problem as problem:
-                if first or problem.type != "/problems/no-scene" or self.on_lost is None:
+                if first or problem.type != NO_SCENE or self.on_lost is None:
                     raise
-            self._lost(self._epoch)
+            self._lost(known)
             return open_stream(last, first)
 
         return follow(reopen, timeout, silence)
