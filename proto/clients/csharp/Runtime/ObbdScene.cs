@@ -146,8 +146,16 @@ namespace Obbd
                     Note((string)names[i], list[i]);
             if (committed["ids"] is uint[] array)
                 Give(array);
-            if (committed.Has("ids_omitted"))
+            if (!committed.Has("ids_omitted"))
+                return;
+            try
+            {
                 LearnPut(commit.Map("put"));
+            }
+            catch (Exception)
+            {
+                // the commit was made, with ids or without
+            }
         }
 
         void LearnPut(ObbdMap put)

@@ -134,7 +134,7 @@ export class Scene {
         const epoch = typeof ids === "object" ? this.given.get(ids) : undefined;
         const committed = (await this.send<Committed<Q>>(request, epoch)).value;
         this.notePut(commit, committed);
-        if (committed.ids_omitted) await this.learnPut(commit);
+        if (committed.ids_omitted) await this.learnPut(commit).catch(() => {}); // the commit was made, with ids or without
         await this.askAgain(commit, committed, { ...call, retries });
         return committed;
     }

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 import weakref
+from contextlib import suppress
 from typing import Any, Callable, Iterable, Iterator, Mapping, Sequence
 from urllib.parse import quote, urlencode
 from uuid import uuid4
@@ -137,7 +138,8 @@ class Scene:
         committed = Committed(reply.value)
         self._note_put(commit, committed)
         if "ids_omitted" in committed:
-            self._learn_put(put)
+            with suppress(Exception):  # the commit was made, with ids or without
+                self._learn_put(put)
         return self._answered(commit, committed, how)
 
     def _note_put(self, commit: dict, committed: Committed) -> None:
