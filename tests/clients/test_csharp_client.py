@@ -380,6 +380,20 @@ def a_fixed_update_does_not_wait_for_the_daemon():
 
 
 @test
+def a_fixed_update_asks_for_no_id_of_a_box_that_was_there():
+    made = COMMITTED.replace('"put":0', '"put":1,"ids":[5]').replace('{"count":2,"pairs":[]}', "")
+    with Scripted(http(200, made, "Connection: close")) as server:
+        CLIENT("UnityDoesNotAsk", url=server.url)
+        put = CLIENT("ReadCbor", hex=server.requests[0].split(b"\r\n\r\n", 1)[1].hex())["put"]
+    assert put["names"] == ["ann"] and put["rotations"] == [0, 0, 0, 1] and "entities" not in put
+
+
+@test
+def boxes_are_put_in_columns_by_a_builder_and_all_ids_are_told():
+    check("PutColumns")
+
+
+@test
 def unity_types_go_in_as_they_lie():
     check("UnityTypes")
 

@@ -396,6 +396,50 @@ static partial class Checks
         return null;
     }
 
+    /// <summary>Boxes in columns, with all that a box may state, beside those that state nothing.</summary>
+    public static object PutColumns(ObbdClient client, ObbdMap arguments)
+    {
+        ObbdScene scene = Fresh(client);
+        ObbdTick tick = scene.NewTick();
+        tick.Frame("rig", V(0, 50, 0));
+        tick.Put("b", Cube(7));
+        tick.SendAndWait();
+        ObbdBox a = Cube(2, "ann");
+        a.Rotation = new ObbdRotation(1, 0, 0, 0);
+        a.Frame = "rig";
+        a.Category = 2;
+        a.Mask = 4;
+        a.Group = -3;
+        a.Ttl = 9;
+        ObbdBox plain = Cube(5);
+        var elsewhere = new ObbdClient(arguments.Text("url")).Scene(scene.Name); // knows no id
+        ObbdTick put = elsewhere.NewTick();
+        put.Put(new[] { "a", "b", "names" }, new[] { a, plain, plain });
+        Throws<InvalidOperationException>(() => put.Put("c", plain), "this one puts columns");
+        Throws<InvalidOperationException>(() => put.Put(new[] { "c" }, new[] { plain }), "and columns once");
+        Throws<ArgumentException>(() => put.Put(new[] { "c" }, new ObbdBox[0]), "1 names of 0 boxes");
+        put.Send();
+        while (!put.TryFinish(10000))
+        {
+        }
+        Same(put.Problem, null, "" + put.Problem);
+        Same(elsewhere.IdOf("b"), 1u, "the box that was there before");
+        Same(elsewhere.IdOf("a"), 2u);
+        Same(elsewhere.NameOf(3), "names");
+        ObbdMap box = scene.Box("a");
+        Near(box.Numbers("center")[0], 2);
+        Near(box.Numbers("rotation")[0], 1);
+        Same(box.Text("entity") + " " + box.Text("frame") + " " + box.Number("category") + " " + box.Number("mask") + " " + box.Number("group"), "ann rig 2 4 -3");
+        Near(box.Number("ttl"), 9);
+        box = scene.Box("names");
+        Same(box["entity"] + " " + box["frame"] + box.Number("category") + " " + box.Number("mask") + " " + box.Number("group"), " 1 4294967295 0");
+        put.Put("names", plain); // a box of that name is none of columns
+        put.Put("d", plain);
+        put.SendAndWait();
+        Same(elsewhere.IdOf("d"), 4u);
+        return null;
+    }
+
     /// <summary>Handlers of `Lost` that fail are run again by the next call, of a tick, too.</summary>
     public static object LostAgain(ObbdClient client, ObbdMap arguments)
     {

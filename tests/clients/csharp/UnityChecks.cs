@@ -81,7 +81,7 @@ static partial class Checks
             ObbdHitbox bad = Hitbox(root, "bad", new Vector3(0, 90, 0));
             bad.halfExtents.y = -1; // the tick that removes bob is refused, so a later one removes him
             Ticks(world, 2);
-            Same(string.Join(" ", failed), "found -1; a half extent is 0 to 1e9 (/put/bad/half_extents/1)");
+            Same(string.Join(" ", failed), "found -1; a half extent is 0 to 1e9 (/put/half_extents/1)");
             bad.halfExtents.y = 1;
             Until(world, "bob is removed", () => string.Join(" ", told) == "state begin end");
             Throws<ObbdProblem>(() => client.Scene(scene).Box("bob"));
@@ -94,6 +94,23 @@ static partial class Checks
             Ticks(world, 2);
             world.Send("OnDestroy");
         }
+        return null;
+    }
+
+    /// <summary>FixedUpdates that put a hitbox whose box was there before; the server, at `url`, answers the commit and nothing else.</summary>
+    public static object UnityDoesNotAsk(ObbdClient client, ObbdMap arguments)
+    {
+        var root = new GameObject("world");
+        ObbdWorld world = root.AddComponent<ObbdWorld>(one => one.url = arguments.Text("url"));
+        ObbdHitbox ann = Hitbox(root, "ann", new Vector3(0, 0, 0));
+        world.Send("FixedUpdate");
+        world.tick.TryFinish(10000);
+        long began = Clock.Now;
+        Time.timeAsDouble += 0.02;
+        world.Send("FixedUpdate");
+        Same(Clock.Now - began < 5000, true, "one call that waits takes the timeout, 10 s");
+        Same(ann.Id, 5u);
+        world.Send("OnDestroy");
         return null;
     }
 

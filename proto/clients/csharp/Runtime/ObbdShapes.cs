@@ -1,4 +1,5 @@
 using System;
+using System.Collections.Generic;
 
 namespace Obbd
 {
@@ -12,6 +13,13 @@ namespace Obbd
             X = x;
             Y = y;
             Z = z;
+        }
+
+        internal void CopyTo(double[] numbers, int at)
+        {
+            numbers[at] = X;
+            numbers[at + 1] = Y;
+            numbers[at + 2] = Z;
         }
 
         public override string ToString()
@@ -81,6 +89,56 @@ namespace Obbd
             if (Ttl != 0)
                 map.Add("ttl", Ttl);
             return map;
+        }
+
+        /// <summary>Boxes as columns. One that is the default of all boxes is left out.</summary>
+        internal static ObbdMap Columns(IList<string> names, IList<ObbdBox> boxes)
+        {
+            int n = boxes.Count;
+            var centers = new double[checked(3 * n)];
+            var halves = new double[3 * n];
+            var rotations = new double[checked(4 * n)];
+            uint[] categories = new uint[n], masks = new uint[n];
+            object[] entities = new object[n], frames = new object[n], groups = new object[n], ttls = new object[n];
+            bool rotation = false, entity = false, frame = false, category = false, mask = false, group = false, ttl = false;
+            for (int i = 0; i < n; i++)
+            {
+                ObbdBox box = boxes[i];
+                box.Center.CopyTo(centers, 3 * i);
+                box.HalfExtents.CopyTo(halves, 3 * i);
+                rotations[4 * i] = box.Rotation.X;
+                rotations[4 * i + 1] = box.Rotation.Y;
+                rotations[4 * i + 2] = box.Rotation.Z;
+                rotations[4 * i + 3] = box.Rotation.IsStated ? box.Rotation.W : 1;
+                entities[i] = box.Entity;
+                frames[i] = box.Frame;
+                categories[i] = box.Category ?? 1;
+                masks[i] = box.Mask ?? uint.MaxValue;
+                groups[i] = box.Group;
+                ttls[i] = box.Ttl != 0 ? (object)box.Ttl : null;
+                rotation |= box.Rotation.IsStated;
+                entity |= box.Entity != null;
+                frame |= box.Frame != null;
+                category |= box.Category != null;
+                mask |= box.Mask != null;
+                group |= box.Group != 0;
+                ttl |= box.Ttl != 0;
+            }
+            var columns = new ObbdMap { { "names", new List<string>(names) }, { "centers", centers }, { "half_extents", halves } };
+            Add(columns, "rotations", rotations, rotation);
+            Add(columns, "entities", entities, entity);
+            Add(columns, "frames", frames, frame);
+            Add(columns, "category", categories, category);
+            Add(columns, "mask", masks, mask);
+            Add(columns, "group", groups, group);
+            Add(columns, "ttl", ttls, ttl);
+            return columns;
+        }
+
+        static void Add(ObbdMap columns, string name, object column, bool isStated)
+        {
+            if (isStated)
+                columns.Add(name, column);
         }
     }
 

@@ -25,6 +25,7 @@ namespace Obbd
         int sentRetries;
         bool sentRemoves;
         bool stale; // poses by ids of a scene that was lost
+        bool inColumns; // the boxes that are put
 
         internal ObbdTick(ObbdScene scene, int poses, int rays)
         {
@@ -51,7 +52,7 @@ namespace Obbd
             this.time = time;
             IfRevision = null;
             Id = null;
-            IgnoreMissing = stale = false;
+            IgnoreMissing = stale = inColumns = false;
             epoch = "";
         }
 
@@ -88,9 +89,28 @@ namespace Obbd
 
         public void Put(string name, ObbdBox box)
         {
+            if (inColumns)
+                throw new InvalidOperationException("a commit puts boxes one by one or in columns; this one puts columns");
             puts.Text(name);
             Write(puts, box);
             putCount++;
+        }
+
+        /// <summary>
+        /// Puts boxes in columns, each with a name of its own. The answer tells the ids of all of them; without columns it tells
+        /// those of new boxes only. A commit puts columns once, or boxes one by one. It allocates.
+        /// </summary>
+        public void Put(IList<string> names, IList<ObbdBox> boxes)
+        {
+            if (names.Count != boxes.Count)
+                throw new ArgumentException("found " + names.Count + " names of " + boxes.Count + " boxes; each has one");
+            if (putCount > 0)
+                throw new InvalidOperationException("a commit puts boxes one by one or in columns, and columns once; this one puts some");
+            if (names.Count == 0)
+                return;
+            puts.Value(ObbdBox.Columns(names, boxes));
+            putCount = names.Count;
+            inColumns = true;
         }
 
         /// <summary>Moves a box by its name. `teleport`: shots into the past see no way between its poses.</summary>
@@ -694,7 +714,13 @@ namespace Obbd
             }
             Section(to, "remove", removes, removeCount, false);
             Section(to, "frames", frames, frameCount, true);
-            Section(to, "put", puts, putCount, true);
+            if (inColumns)
+            {
+                to.Text("put");
+                to.Raw(puts);
+            }
+            else
+                Section(to, "put", puts, putCount, true);
             Section(to, "pose", moves, moveCount, true);
             if (poseCount > 0)
             {

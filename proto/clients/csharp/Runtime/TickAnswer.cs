@@ -113,9 +113,8 @@ namespace Obbd
                 Posed = (int)reader.Double();
             else if (reader.KeyIs("removed"))
                 Removed = (int)reader.Double();
-            else if (reader.KeyIs("ids") && reader.Major == 5)
-                for (int n = reader.Map(); n > 0; n--)
-                    scene.Note(reader.Text(), reader.Double());
+            else if (reader.KeyIs("ids"))
+                Ids(ref reader, scene);
             else if (reader.KeyIs("results"))
                 return Results(ref reader);
             else
@@ -125,6 +124,33 @@ namespace Obbd
                 reader.Skip();
             }
             return -1;
+        }
+
+        /// <summary>Notes the ids of boxes that were put: of those that are new by name, or of all columns in their order.</summary>
+        void Ids(ref CborReader reader, ObbdScene scene)
+        {
+            if (reader.Major == 5)
+            {
+                for (int n = reader.Map(); n > 0; n--)
+                    scene.Note(reader.Text(), reader.Double());
+                return;
+            }
+            CborReader list = reader, names = Sent();
+            int count = 0;
+            bool typed = reader.Column(CborWriter.TagIds, 1, ref count, out int at);
+            if (!names.Find("put") || !IsColumns(ref names))
+                return;
+            int put = names.List();
+            if (!typed)
+                count = list.Major == 4 ? list.List() : 0; // somebody between here and the daemon speaks JSON only
+            for (int i = 0; i < put && i < count; i++)
+                scene.Note(names.Text(), typed ? BitConverter.ToUInt32(bytes, at + 4 * i) : list.Double());
+        }
+
+        /// <summary>Does the map that comes next hold columns? Goes to their names then.</summary>
+        static bool IsColumns(ref CborReader map)
+        {
+            return map.Find("names") && map.Major == 4; // a box of that name is a map
         }
 
         int Results(ref CborReader reader)
@@ -207,13 +233,20 @@ namespace Obbd
             return commit.List("queries").ConvertAll(query => (ObbdMap)query);
         }
 
-        /// <summary>The names of a map of the commit; null if it has none. Allocates.</summary>
+        /// <summary>The names of a map of the commit, or of columns; null if it has none. Allocates.</summary>
         internal List<string> NamesOf(string member)
         {
             CborReader sent = Sent();
             if (!sent.Find(member))
                 return null;
             var names = new List<string>();
+            CborReader columns = sent;
+            if (IsColumns(ref columns))
+            {
+                for (int n = columns.List(); n > 0; n--)
+                    names.Add(columns.Text());
+                return names;
+            }
             for (int n = sent.Map(); n > 0; n--)
             {
                 names.Add(sent.Text());

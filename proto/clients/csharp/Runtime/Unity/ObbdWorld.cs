@@ -33,7 +33,9 @@ namespace Obbd.Unity
 
         readonly List<ObbdHitbox> hitboxes = new List<ObbdHitbox>();
         readonly Dictionary<uint, ObbdHitbox> byId = new Dictionary<uint, ObbdHitbox>();
-        readonly List<ObbdHitbox> sent = new List<ObbdHitbox>();
+        readonly List<ObbdHitbox> sent = new List<ObbdHitbox>(); // put by the tick that was sent
+        readonly List<string> names = new List<string>(); // of those
+        readonly List<ObbdBox> boxes = new List<ObbdBox>();
         readonly List<string> removed = new List<string>(); // to be removed by the next tick
         readonly List<string> leaving = new List<string>(); // removed by the tick that was sent
         readonly List<ObbdShot> shots = new List<ObbdShot>(), asked = new List<ObbdShot>();
@@ -138,12 +140,15 @@ namespace Obbd.Unity
                 Array.Resize(ref rotations, ids.Length);
             }
             int n = 0;
+            names.Clear();
+            boxes.Clear();
             for (int i = 0; i < hitboxes.Count; i++)
             {
                 ObbdHitbox hitbox = hitboxes[i];
                 if (hitbox.Id == 0)
                 {
-                    tick.Put(hitbox.Name, hitbox.ToObbd());
+                    names.Add(hitbox.Name);
+                    boxes.Add(hitbox.ToObbd());
                     sent.Add(hitbox);
                     continue;
                 }
@@ -152,6 +157,7 @@ namespace Obbd.Unity
                 rotations[n++] = hitbox.transform.rotation;
             }
             tick.Poses(ids, centers, rotations, n);
+            tick.Put(names, boxes); // in columns, so that the answer tells all ids, and nobody needs to ask for them
         }
 
         void ReadAnswer()
@@ -175,12 +181,9 @@ namespace Obbd.Unity
                 Failed(tick.Problem);
         }
 
-        /// <summary>
-        /// Takes the ids of the boxes that were put. The daemon tells those of new boxes; others are asked for.
-        /// </summary>
+        /// <summary>Takes the ids of the boxes that were put. A hitbox without one is put again by the next tick.</summary>
         void LearnIds()
         {
-            Scene.Learn(sent.ConvertAll(hitbox => hitbox.Name));
             foreach (ObbdHitbox hitbox in sent)
                 if (hitboxes.Contains(hitbox) && Scene.TryIdOf(hitbox.Name, out uint id))
                     byId[hitbox.Id = id] = hitbox;
