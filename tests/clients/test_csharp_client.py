@@ -389,6 +389,18 @@ def a_fixed_update_asks_for_no_id_of_a_box_that_was_there():
 
 
 @test
+def a_fixed_update_does_not_wait_for_the_time_of_a_scene_that_is_ahead():
+    behind = http(422, '{"type":"/problems/time-backwards","title":"time","status":422,"detail":"found 5"}', "Connection: close")
+    told = http(200, COMMITTED.replace('"time":1', '"time":9e14'), "Connection: close")
+    with Scripted(behind, told, None) as server:
+        CLIENT("UnityBehind", url=server.url)
+        heads, bodies = zip(*(request.split(b"\r\n\r\n", 1) for request in server.requests))
+    assert all(head.startswith(b"POST /v1/scenes/match/commit ") for head in heads)
+    assert bodies[1] == b"\xa0", "an empty commit"
+    assert CLIENT("ReadCbor", hex=bodies[2].hex())["time"] == 9e14 + 1
+
+
+@test
 def boxes_are_put_in_columns_by_a_builder_and_all_ids_are_told():
     check("PutColumns")
 

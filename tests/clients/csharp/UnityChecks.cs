@@ -60,7 +60,7 @@ static partial class Checks
             });
             ObbdHitbox ann = Hitbox(root, "ann", new Vector3(0, 0, 0), "ann");
             ObbdHitbox bob = Hitbox(root, "bob", new Vector3(0, 0, 20), "bob");
-            Ticks(world, 3);
+            Ticks(world, 4); // the second run finds the scene's clock ahead, and asks for its time first
             Same(bob.Id, client.Scene(scene).Box("bob")["id"] is long id ? (uint)id : 0, "the id of bob");
             Same(world.HitboxOf(bob.Id), bob);
             double seen = 0;
@@ -110,6 +110,22 @@ static partial class Checks
         world.Send("FixedUpdate");
         Same(Clock.Now - began < 5000, true, "one call that waits takes the timeout, 10 s");
         Same(ann.Id, 5u);
+        world.Send("OnDestroy");
+        return null;
+    }
+
+    /// <summary>FixedUpdates whose time is before that of the scene, which the server, at `url`, tells with its second answer: 9e14.</summary>
+    public static object UnityBehind(ObbdClient client, ObbdMap arguments)
+    {
+        var root = new GameObject("world");
+        ObbdWorld world = root.AddComponent<ObbdWorld>(one => one.url = arguments.Text("url"));
+        Hitbox(root, "ann", new Vector3(0, 0, 0));
+        for (int i = 0; i < 3; i++)
+        {
+            world.Send("FixedUpdate");
+            world.tick.TryFinish(10000);
+        }
+        Same(world.Now, 9e14 + 1);
         world.Send("OnDestroy");
         return null;
     }

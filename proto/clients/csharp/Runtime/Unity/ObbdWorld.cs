@@ -46,6 +46,7 @@ namespace Obbd.Unity
         Vector3[] centers;
         Quaternion[] rotations;
         double epoch;
+        bool behind; // is the clock behind that of the scene?
 
         /// <summary>What a shot hit, with the hitbox; or nothing: then the hitbox is null.</summary>
         public event Action<ObbdShot, ObbdHitbox, ObbdHit> Judged;
@@ -114,6 +115,12 @@ namespace Obbd.Unity
                 return; // the answer of the tick before is still to come
             ReadAnswer();
             ReadEvents();
+            if (behind)
+            {
+                tick.Begin();
+                tick.Send(); // the answer to an empty commit tells the time of the scene
+                return;
+            }
             tick.Begin(Now);
             WriteBoxes();
             for (int i = 0; i < shots.Count; i++)
@@ -162,6 +169,9 @@ namespace Obbd.Unity
 
         void ReadAnswer()
         {
+            if (behind && tick.Problem == null)
+                epoch = tick.Time + 1 - Time.timeAsDouble * 1000;
+            behind = false;
             if (tick.Problem == null && sent.Count > 0)
                 LearnIds();
             sent.Clear();
@@ -176,7 +186,7 @@ namespace Obbd.Unity
             }
             asked.Clear();
             if (tick.Problem is ObbdProblem problem && problem.Type == "/problems/time-backwards")
-                epoch = Scene.Info().Number("time") + 1 - Time.timeAsDouble * 1000; // this computer's clock was set back
+                behind = true; // this computer's clock was set back
             else if (tick.Problem != null && Failed != null)
                 Failed(tick.Problem);
         }
