@@ -24,6 +24,8 @@
 #define NS_STEP          75.0   /* a candidate that is looked at, found, and written */
 #define NS_STEP_SWEEP    700.0
 #define NS_STEP_POSE     500.0 /* more if its pose is written, too */
+#define NS_EXCLUDE       150.0 /* a name or an entity that the filter excludes, */
+#define NS_EXCLUDE_ID    20.0  /* or an id: to look it up and to sort it */
 #define NS_EXPLAIN       900.0 /* a box that is explained: a look-up and a distance */
 #define NS_EXPLAIN_SWEEP 6000.0
 #define NS_WITH          15000.0 /* to lay an overlay, */
@@ -56,6 +58,17 @@ static double with_cost(const struct obb_view *view, const obb_query *query)
     return (double)obb_query_views(query) *
            (NS_WITH + NS_WITH_ENTRY * (double)obb_edit_entries(with) +
             (looks ? NS_WITH_LOOK * (double)view->info.boxes : 0.0));
+}
+
+/* Returns what the lists of the filter cost. If the query has changes of its own, the filter is
+ * compiled for each state. */
+static double filter_cost(const obb_query *query)
+{
+    const obb_filter *filter = &query->filter;
+    const size_t compiled = query->with != NULL ? obb_query_views(query) : 1;
+    return (double)compiled *
+           (NS_EXCLUDE * ((double)filter->exclude_count + (double)filter->exclude_entity_count) +
+            NS_EXCLUDE_ID * (double)filter->exclude_id_count);
 }
 
 bool obb_query_walks(const obb_query *query)
@@ -118,14 +131,14 @@ double obb_query_motion_cost(const struct obb_view *view, const obb_query *query
 double obb_query_cost(const struct obb_view *view, const obb_query *query)
 {
     const double motion = obb_query_motion_cost(view, query);
+    const double made = NS_PLAN + with_cost(view, query) + filter_cost(query);
     if (query->kind == OBB_QUERY_ALL_PAIRS) {
         const double boxes = (double)view->info.boxes;
         const double pairs = fmin(boxes * boxes / 2, OBB_MAX_WHOLE);
-        return NS_PLAN + with_cost(view, query) + pairs * (NS_PAIR_OF_ALL + details_cost(query)) +
+        return made + pairs * (NS_PAIR_OF_ALL + details_cost(query)) +
                (double)obb_motion_boxes(view) * NS_INTERPOLATED + motion;
     }
-    return NS_PLAN + with_cost(view, query) +
-           (double)query->count * obb_query_item_cost(view, query) + motion;
+    return made + (double)query->count * obb_query_item_cost(view, query) + motion;
 }
 
 double obb_query_step_cost(const struct obb_view *view, const obb_query *query)

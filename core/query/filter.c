@@ -1,5 +1,6 @@
 #include "core/query/filter.h"
 
+#include "core/base/cancel.h"
 #include "core/base/sort.h"
 #include "core/scene/view_inside.h"
 #include "core/versions/version.h"
@@ -39,9 +40,40 @@ static bool add_all_of_name(struct id_list *list, const struct obb_view *view, o
     }
 }
 
+/* Returns true if the work is cancelled. Polls before entry i of a list at intervals of some us. */
+static bool gives_up(const atomic_bool *cancel, size_t i)
+{
+    enum { POLL = 64 };
+    return i % POLL == 0 && obb_cancelled(cancel);
+}
+
+static int compare_u64(const void *left, const void *right)
+{
+    const uint64_t *a = left, *b = right;
+    return (*a > *b) - (*a < *b);
+}
+
+/* Sorts values in ascending order. A client may send millions: then the sort can be cancelled, but
+ * takes twice the time. OBB_NO_MEMORY, OBB_CANCELLED. */
+static obb_status sort(uint64_t *values, size_t count, const atomic_bool *cancel,
+                       struct obb_arena *arena)
+{
+    enum { MANY = 16384 }; /* fewer take about a millisecond */
+    if (count < MANY) {
+        obb_sort_u64(values, count);
+        return OBB_OK;
+    }
+    uint64_t *spare = obb_arena_alloc(arena, count, sizeof *spare);
+    if (spare == NULL)
+        return OBB_NO_MEMORY;
+    return obb_sort_by(values, count, sizeof *values, compare_u64, spare, cancel) ? OBB_OK
+                                                                                  : OBB_CANCELLED;
+}
+
 /* Gathers the excluded ids: given as ids, or as names of boxes in this view or in all states. */
 static obb_status gather_ids(const struct obb_view *view, const obb_filter *filter, bool all_states,
-                             struct obb_arena *arena, struct obb_compiled_filter *compiled)
+                             const atomic_bool *cancel, struct obb_arena *arena,
+                             struct obb_compiled_filter *compiled)
 {
     struct id_list list = {.arena = arena};
     const size_t most = filter->exclude_count + filter->exclude_id_count;
@@ -52,6 +84,8 @@ static obb_status gather_ids(const struct obb_view *view, const obb_filter *filt
     for (size_t i = 0; i < filter->exclude_id_count; i++)
         list.ids[list.count++] = filter->exclude_ids[i];
     for (size_t i = 0; i < filter->exclude_count; i++) {
+        if (gives_up(cancel, i))
+            return OBB_CANCELLED;
         if (all_states) {
             if (!add_all_of_name(&list, view, filter->exclude[i]))
                 return OBB_NO_MEMORY;
@@ -61,14 +95,14 @@ static obb_status gather_ids(const struct obb_view *view, const obb_filter *filt
         if (box != NULL)
             list.ids[list.count++] = box->id;
     }
-    obb_sort_u64(list.ids, list.count);
     compiled->ids = list.ids;
     compiled->id_count = list.count;
-    return OBB_OK;
+    return sort(list.ids, list.count, cancel, arena);
 }
 
 static obb_status gather_entities(const struct obb_view *view, const obb_filter *filter,
-                                  struct obb_arena *arena, struct obb_compiled_filter *compiled)
+                                  const atomic_bool *cancel, struct obb_arena *arena,
+                                  struct obb_compiled_filter *compiled)
 {
     if (filter->exclude_entity_count == 0)
         return OBB_OK;
@@ -77,18 +111,19 @@ static obb_status gather_entities(const struct obb_view *view, const obb_filter 
         return OBB_NO_MEMORY;
     size_t count = 0;
     for (size_t i = 0; i < filter->exclude_entity_count; i++) {
+        if (gives_up(cancel, i))
+            return OBB_CANCELLED;
         const struct obb_interned *entity = obb_view_entity(view, filter->exclude_entities[i]);
         if (entity != NULL)
             entities[count++] = (uint64_t)(uintptr_t)entity;
     }
-    obb_sort_u64(entities, count);
     compiled->entities = entities;
     compiled->entity_count = count;
-    return OBB_OK;
+    return sort(entities, count, cancel, arena);
 }
 
 obb_status obb_filter_compile(const struct obb_view *view, const obb_filter *filter,
-                              bool all_states, struct obb_arena *arena,
+                              bool all_states, const atomic_bool *cancel, struct obb_arena *arena,
                               struct obb_compiled_filter *out)
 {
     struct obb_compiled_filter compiled = {.category = filter->category,
@@ -96,9 +131,9 @@ obb_status obb_filter_compile(const struct obb_view *view, const obb_filter *fil
                                            .has_category = filter->has_category,
                                            .has_mask = filter->has_mask,
                                            .prefix = filter->prefix};
-    obb_status st = gather_ids(view, filter, all_states, arena, &compiled);
+    obb_status st = gather_ids(view, filter, all_states, cancel, arena, &compiled);
     if (st == OBB_OK)
-        st = gather_entities(view, filter, arena, &compiled);
+        st = gather_entities(view, filter, cancel, arena, &compiled);
     if (st != OBB_OK)
         return st;
     compiled.open = !compiled.has_category && !compiled.has_mask && compiled.prefix.length == 0 &&

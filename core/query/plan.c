@@ -90,7 +90,7 @@ static obb_status prepare(struct obb_plan *plan)
     const obb_status st = plan->filters != NULL
                               ? OBB_OK
                               : obb_filter_compile(plan->view, &query->filter, plan->views != NULL,
-                                                   &plan->arena, &plan->filter);
+                                                   plan->cancel, &plan->arena, &plan->filter);
     if (st != OBB_OK)
         return st;
     return query->kind == OBB_QUERY_ALL_PAIRS ? prepare_all_pairs(plan) : prepare_items(plan);
@@ -161,8 +161,8 @@ static obb_status lay_times(struct obb_plan *plan)
                 return OBB_CANCELLED;
             obb_status st = lay(plan, plan->views[i], &laid->view);
             if (st == OBB_OK)
-                st = obb_filter_compile(laid->view, &plan->query->filter, false, &plan->arena,
-                                        &laid->filter);
+                st = obb_filter_compile(laid->view, &plan->query->filter, false, plan->cancel,
+                                        &plan->arena, &laid->filter);
             if (st != OBB_OK)
                 return st;
             laid->below = plan->views[i];

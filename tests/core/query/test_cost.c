@@ -38,11 +38,43 @@ START_TEST(a_query_costs_by_its_items_and_what_they_want)
 }
 END_TEST
 
+START_TEST(what_a_filter_excludes_is_counted)
+{
+    struct obb_scene *scene = tick_scene(100, 64);
+    tick(scene, 0, "+a:0");
+    struct obb_view *view = NULL;
+    ck_assert_int_eq(obb_view_open(scene, NULL, &view, NULL, NULL), OBB_OK);
+    const double times[] = {0, 0, 0};
+    const obb_edit nothing = {.dimensions = 3};
+    for (int kind = 0; kind < OBB_QUERY_KINDS; kind++) {
+        obb_query query = {.kind = (obb_query_kind)kind, .dimensions = 3, .count = 3};
+        const double bare = obb_query_cost(view, &query);
+        query.filter.exclude_id_count = 100000;
+        const double ids = obb_query_cost(view, &query) - bare;
+        query.filter = (obb_filter){.exclude_count = 100000};
+        const double names = obb_query_cost(view, &query) - bare;
+        query.filter = (obb_filter){.exclude_entity_count = 100000};
+        ck_assert_double_eq(obb_query_cost(view, &query) - bare, names);
+        ck_assert(1e6 < ids && ids < names && 10e6 < names && names < 100e6);
+        if (kind != OBB_QUERY_RAY)
+            continue;
+        /* once for all states, but for each state that has boxes of its own */
+        query.times = times;
+        const double once = obb_query_cost(view, &query);
+        query.with = &nothing;
+        ck_assert(obb_query_cost(view, &query) - once > 1.9 * names);
+    }
+    obb_view_close(view);
+    obb_scene_destroy(scene);
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("cost");
     TCase *tc = tcase_create("cost");
     tcase_add_test(tc, a_query_costs_by_its_items_and_what_they_want);
+    tcase_add_test(tc, what_a_filter_excludes_is_counted);
     suite_add_tcase(suite, tc);
     return test_main(suite);
 }

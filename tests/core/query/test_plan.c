@@ -440,6 +440,59 @@ START_TEST(a_name_is_excluded_at_all_times)
 }
 END_TEST
 
+/* A filter may exclude millions of names. */
+START_TEST(excluded_names_are_looked_up_until_somebody_cancels)
+{
+    enum { MANY = 20000, TRIES = 20 };
+    struct obb_scene *scene;
+    struct obb_view *view = row_of_boxes(&scene);
+    static obb_str names[MANY];
+    static uint64_t ids[MANY];
+    const obb_vec3 point = {0.5, 0, 0};
+    for (size_t i = 0; i < MANY; i++) {
+        names[i] = obb_str_of(i % 2 == 0 ? "a" : "nobody");
+        ids[i] = MANY - i + 1; /* not 1, which is "a" */
+    }
+    const obb_filter filters[] = {
+        {.exclude = names, .exclude_count = MANY},
+        {.exclude_ids = ids, .exclude_id_count = MANY},
+        {.exclude_entities = names, .exclude_entity_count = MANY},
+    };
+    for (size_t i = 0; i < sizeof filters / sizeof *filters; i++) {
+        const atomic_bool cancel = false;
+        const obb_query query = {.kind = OBB_QUERY_POINT,
+                                 .dimensions = 3,
+                                 .count = 1,
+                                 .items = {.points = &point},
+                                 .limit = 10,
+                                 .filter = filters[i]};
+        struct obb_budget budget;
+        struct obb_plan *plan = NULL;
+        obb_budget_init(&budget, SIZE_MAX);
+        fault_cancel(0);
+        ck_assert_int_eq(obb_plan_create(view, &query, &cancel, &budget, &plan), OBB_OK);
+        const size_t polls = fault_polls();
+        ck_assert_uint_ge(polls, MANY / 64);
+        ck_assert_uint_ge(obb_budget_used(&budget), MANY * sizeof(uint64_t));
+        ck_assert_int_eq(obb_plan_run(plan), OBB_OK);
+        ck_assert_uint_eq(obb_plan_result(plan)->answers[0].hit_count, i == 2 ? 2 : 1);
+        obb_plan_destroy(plan);
+        for (size_t n = 1; n <= polls; n += polls / TRIES) {
+            plan = NULL;
+            fault_cancel(n);
+            ck_assert_int_eq(obb_plan_create(view, &query, &cancel, &budget, &plan), OBB_CANCELLED);
+            ck_assert(plan == NULL && obb_budget_used(&budget) == 0);
+        }
+        fault_cancel(0);
+        obb_budget_init(&budget, MANY);
+        ck_assert_int_eq(obb_plan_create(view, &query, NULL, &budget, &plan), OBB_NO_MEMORY);
+        ck_assert_uint_eq(obb_budget_used(&budget), 0);
+    }
+    obb_view_close(view);
+    obb_scene_destroy(scene);
+}
+END_TEST
+
 START_TEST(a_state_of_other_dimensions_refuses_the_rays)
 {
     struct obb_scene *scene = tick_scene(1e6, 64);
@@ -481,6 +534,7 @@ int main(void)
     tcase_add_test(tc, rays_with_times_hit_what_they_hit_alone);
     tcase_add_test(tc, changes_are_laid_over_each_state_once);
     tcase_add_test(tc, a_name_is_excluded_at_all_times);
+    tcase_add_test(tc, excluded_names_are_looked_up_until_somebody_cancels);
     tcase_add_test(tc, a_state_of_other_dimensions_refuses_the_rays);
     suite_add_tcase(suite, tc);
     return test_main(suite);
