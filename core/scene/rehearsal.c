@@ -1,5 +1,6 @@
 #include "core/scene/rehearsal.h"
 
+#include "core/base/cancel.h"
 #include "core/scene/commit_inside.h"
 #include "core/scene/scene_data.h"
 #include "core/scene/view_inside.h"
@@ -90,9 +91,9 @@ static struct obb_view *named(const struct obb_view *view,
 
 /* Lays the commit over the views of the moments that it makes. Moments that follow each other at
  * the same place share a view. */
-static obb_status lay_commit(const struct obb_prepared *prepared, struct obb_arena *arena,
-                             const struct obb_history_position *positions, size_t count,
-                             obb_rehearsal *out)
+static obb_status lay_commit(const struct obb_prepared *prepared, const atomic_bool *cancel,
+                             struct obb_arena *arena, const struct obb_history_position *positions,
+                             size_t count, obb_rehearsal *out)
 {
     const size_t kept = obb_prepared_scene(prepared)->history.count;
     const uint64_t next_id = obb_prepared_first_id(prepared);
@@ -106,6 +107,8 @@ static obb_status lay_commit(const struct obb_prepared *prepared, struct obb_are
             out->views[i] = last;
             continue;
         }
+        if (obb_cancelled(cancel))
+            return OBB_CANCELLED;
         struct obb_view *below = out->views[i];
         if (place != KEPT) {
             obb_status st = OBB_OK;
@@ -130,20 +133,27 @@ static obb_status lay_commit(const struct obb_prepared *prepared, struct obb_are
     return OBB_OK;
 }
 
-static obb_status check_withs(const struct obb_prepared *prepared, struct obb_budget *budget,
-                              const obb_rehearsal *rehearsal, obb_fault *fault)
+/* Checks the `with` of each moment on each of its views once: those that are the same follow each
+ * other. */
+static obb_status check_withs(const struct obb_prepared *prepared, const atomic_bool *cancel,
+                              struct obb_budget *budget, const obb_rehearsal *rehearsal,
+                              obb_fault *fault)
 {
+    struct obb_view *const *views = rehearsal->views;
     const obb_edit *edit = obb_prepared_edit(prepared);
     struct obb_arena arena = {.budget = budget};
     obb_status st = OBB_OK;
-    size_t view = 0, next = 0;
+    size_t next = 0;
     for (size_t i = 0; i < edit->moment_count && st == OBB_OK; i++) {
-        view = next;
+        const size_t first = next;
         next += obb_needed_count(&edit->moments[i]);
-        for (; view < next && edit->moments[i].with != NULL && st == OBB_OK; view++) {
+        for (size_t k = first; k < next && edit->moments[i].with != NULL && st == OBB_OK; k++) {
+            if (k > first && views[k] == views[k - 1])
+                continue;
             struct obb_overlay *overlay = NULL;
-            st = obb_overlay_of_edit(rehearsal->views[view], edit->moments[i].with, NULL, &arena,
-                                     &overlay, fault);
+            st = obb_cancelled(cancel) ? OBB_CANCELLED
+                                       : obb_overlay_of_edit(views[k], edit->moments[i].with,
+                                                             cancel, &arena, &overlay, fault);
             fault->of_with = true;
             fault->moment = i;
             obb_overlay_destroy(overlay);
@@ -155,8 +165,8 @@ static obb_status check_withs(const struct obb_prepared *prepared, struct obb_bu
     return st;
 }
 
-obb_status obb_rehearse(const struct obb_prepared *prepared, struct obb_arena *arena,
-                        obb_rehearsal *out, obb_fault *out_fault)
+obb_status obb_rehearse(const struct obb_prepared *prepared, const atomic_bool *cancel,
+                        struct obb_arena *arena, obb_rehearsal *out, obb_fault *out_fault)
 {
     const size_t count = count_moments(obb_prepared_edit(prepared));
     struct obb_history_position *positions = obb_arena_alloc(arena, count, sizeof *positions);
@@ -169,8 +179,8 @@ obb_status obb_rehearse(const struct obb_prepared *prepared, struct obb_arena *a
     if (st == OBB_OK)
         st = open_views(prepared, arena, positions, count, out);
     if (st == OBB_OK)
-        st = lay_commit(prepared, arena, positions, count, out);
-    return st == OBB_OK ? check_withs(prepared, arena->budget, out, out_fault) : st;
+        st = lay_commit(prepared, cancel, arena, positions, count, out);
+    return st == OBB_OK ? check_withs(prepared, cancel, arena->budget, out, out_fault) : st;
 }
 
 void obb_rehearsal_end(obb_rehearsal *rehearsal)

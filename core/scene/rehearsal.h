@@ -17,14 +17,15 @@ typedef struct obb_rehearsal {
  * the caller discards, applies or makes the commit. The views stay valid; they are of the tail
  * (obb_view_open_tail).
  *
+ * cancel  ends the work once it is true; may be NULL. It is polled before each state.
  * out     zeroed by the caller. The lists are in the arena. The caller ends it, also after an
  *         error.
  * errors  of a `with` those of obb_overlay_of_edit: *out_fault says of_with, and where.
- *         OBB_NO_MEMORY.
+ *         OBB_NO_MEMORY, OBB_CANCELLED.
  * Cost    as obb_views_open, O(changes) if a moment lies after the state before, and that of each
- *         `with`. The writer's. */
-obb_status obb_rehearse(const struct obb_prepared *prepared, struct obb_arena *arena,
-                        obb_rehearsal *out, obb_fault *out_fault);
+ *         `with` for each state that its moment names. The writer's. */
+obb_status obb_rehearse(const struct obb_prepared *prepared, const atomic_bool *cancel,
+                        struct obb_arena *arena, obb_rehearsal *out, obb_fault *out_fault);
 
 /* Closes the views and destroys the overlay. The writer's. */
 void obb_rehearsal_end(obb_rehearsal *rehearsal);

@@ -11,7 +11,7 @@ static void rehearse(struct srv_write *w)
     if (w->status != OBB_OK || (!w->op.dry_run && w->op.edit->with_entries == 0))
         return;
     obb_fault fault;
-    w->status = obb_rehearse(w->prepared, w->arena, &w->rehearsal, &fault);
+    w->status = obb_rehearse(w->prepared, w->cancelled, w->arena, &w->rehearsal, &fault);
     if (w->status != OBB_OK) {
         w->fault = fault;
         obb_rehearsal_end(&w->rehearsal);
@@ -121,10 +121,10 @@ static void check_queries_before(struct srv_write *w, size_t box_room)
     if (obb_edit_prepare(w->scene, &edit, w->now_ms, box_room, w->arena, &prepared, &fault) !=
         OBB_OK)
         return;
-    const obb_status status = obb_rehearse(prepared, w->arena, &rehearsal, &fault);
+    const obb_status status = obb_rehearse(prepared, w->cancelled, w->arena, &rehearsal, &fault);
     obb_rehearsal_end(&rehearsal);
     obb_edit_discard(prepared);
-    if (status == OBB_OK || !fault.of_with)
+    if (status != OBB_CANCELLED && (status == OBB_OK || !fault.of_with))
         return;
     w->status = status;
     w->fault = fault;

@@ -1,4 +1,4 @@
-/* Rehearsals of commits that replace all boxes. Random rehearsals are in test_revert.c, those of
+/* Rehearsals of commits that replace all boxes, and of queries with changes. Random rehearsals are in test_revert.c, those of
  * requests in tests/e2e. */
 #include "core/scene/rehearsal.h"
 
@@ -99,7 +99,7 @@ START_TEST(an_edit_that_replaces_all_boxes_shows_none_of_the_old_ones)
     obb_rehearsal rehearsal = {.opened_count = 0};
     ck_assert_int_eq(obb_edit_prepare(scene, &import, 0.0, SIZE_MAX, &arena, &prepared, &fault),
                      OBB_OK);
-    ck_assert_int_eq(obb_rehearse(prepared, &arena, &rehearsal, &fault), OBB_OK);
+    ck_assert_int_eq(obb_rehearse(prepared, NULL, &arena, &rehearsal, &fault), OBB_OK);
     for (size_t i = 0; i < COUNT(moments); i++)
         ck_assert_str_eq(shown(rehearsal.views[i]), expected[i]);
     obb_rehearsal_end(&rehearsal);
@@ -116,12 +116,58 @@ START_TEST(an_edit_that_replaces_all_boxes_shows_none_of_the_old_ones)
 }
 END_TEST
 
+START_TEST(the_changes_of_a_query_are_tried_once_a_state_until_somebody_cancels)
+{
+    const obb_put put = put_at("a", 1);
+    const obb_edit fill = {
+        .dimensions = 3, .has_time = true, .time = 10, .puts = &put, .put_count = 1};
+    obb_committed committed;
+    obb_fault fault;
+    ck_assert_int_eq(commit(scene, &fill, SIZE_MAX, &arena, &committed, &fault), OBB_OK);
+
+    const obb_pose moved = pose_at("a", 5), tried = pose_at("a", 9);
+    const obb_edit with = {.dimensions = 3, .poses = &tried, .pose_count = 1};
+    static const double times[] = {10, 10, 10, 15, 15, 20, 20};
+    enum { POLLS = 2 * 3 }; /* one before the commit is laid over a state, one before `with` is */
+    const obb_needed_moment moment = {.dimensions = 3,
+                                      .at = {.kind = OBB_AT_TIME},
+                                      .times = times,
+                                      .count = COUNT(times),
+                                      .with = &with};
+    const obb_edit edit = {.dimensions = 3,
+                           .has_time = true,
+                           .time = 20,
+                           .poses = &moved,
+                           .pose_count = 1,
+                           .moments = &moment,
+                           .moment_count = 1};
+    const atomic_bool cancel = false;
+    for (size_t n = 0; n <= POLLS; n++) {
+        struct obb_prepared *prepared = NULL;
+        obb_rehearsal rehearsal = {.opened_count = 0};
+        ck_assert_int_eq(obb_edit_prepare(scene, &edit, 0.0, SIZE_MAX, &arena, &prepared, &fault),
+                         OBB_OK);
+        fault_cancel(n);
+        ck_assert_int_eq(obb_rehearse(prepared, &cancel, &arena, &rehearsal, &fault),
+                         n == 0 ? OBB_OK : OBB_CANCELLED);
+        ck_assert_uint_eq(fault_polls(), n == 0 ? POLLS : n);
+        fault_cancel(0);
+        ck_assert(fault.group == OBB_GROUP_NONE && !fault.of_with);
+        obb_rehearsal_end(&rehearsal);
+        obb_edit_discard(prepared);
+        ck_assert(obb_scene_validate(scene));
+        ck_assert_str_eq(now_in(scene), "1@10 a:1");
+    }
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("rehearsal");
     TCase *tc = tcase_create("rehearsal");
     tcase_add_checked_fixture(tc, setup, teardown);
     tcase_add_test(tc, an_edit_that_replaces_all_boxes_shows_none_of_the_old_ones);
+    tcase_add_test(tc, the_changes_of_a_query_are_tried_once_a_state_until_somebody_cancels);
     suite_add_tcase(suite, tc);
     return test_main(suite);
 }

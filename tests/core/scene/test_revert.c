@@ -550,7 +550,7 @@ static uint64_t rehearsed(const struct applied *a)
     obb_arena_init(&arena);
     obb_rehearsal rehearsal = {.opened_count = 0};
     obb_fault fault;
-    ck_assert_int_eq(obb_rehearse(a->prepared, &arena, &rehearsal, &fault), OBB_OK);
+    ck_assert_int_eq(obb_rehearse(a->prepared, NULL, &arena, &rehearsal, &fault), OBB_OK);
     const uint64_t sum = poses_of(rehearsal.views[0]);
     obb_rehearsal_end(&rehearsal);
     obb_arena_fini(&arena);
