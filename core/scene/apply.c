@@ -634,9 +634,12 @@ static void set_pose(const struct obb_apply *apply, const obb_pose *pose, obb_bo
         box->rotation = pose->rotation;
 }
 
-/* Makes or moves a frame, and poses its boxes. */
-static obb_status pose_frame(struct obb_apply *apply, const obb_pose *pose)
+/* Makes or moves a frame. If boxes may stand in it that must be posed now, *out_rig is its rig, and
+ * otherwise NULL. */
+static obb_status pose_frame(struct obb_apply *apply, const obb_pose *pose,
+                             const struct obb_rig **out_rig)
 {
+    *out_rig = NULL;
     obb_status st = check_pose(apply, pose);
     if (st != OBB_OK)
         return st;
@@ -657,7 +660,48 @@ static obb_status pose_frame(struct obb_apply *apply, const obb_pose *pose)
     version->box = box;
     if (pose->teleport)
         version->interpolated = 0;
-    return pose_boxes(apply, obb_version_rig(current), pose->teleport);
+    *out_rig = obb_version_rig(current);
+    return OBB_OK;
+}
+
+/* Poses the boxes of all frames that were moved by the changes from `first` on, which are of frames
+ * only: of each frame once, however often the edit names it. *out_moved is the frame at fault. */
+static obb_status pose_moved(struct obb_apply *apply, size_t first,
+                             const struct obb_version **out_moved)
+{
+    const size_t end = apply->change_count; /* the changes of the boxes follow */
+    obb_status st = OBB_OK;
+    for (size_t i = first; i < end && st == OBB_OK; i++) {
+        if (apply->changes[i].old == OBB_NO_VERSION)
+            continue; /* boxes enter a new frame later */
+        const struct obb_version *moved = obb_apply_slot(apply, apply->changes[i].new);
+        *out_moved = moved;
+        st = pose_boxes(apply, obb_version_rig(moved), moved->interpolated == 0);
+    }
+    return st;
+}
+
+/* Applies the frames of the edit, and poses their boxes where the last pose of each frame says. If
+ * a frame is at fault, those before it come first, and their boxes may be at fault. */
+static obb_status apply_frames(struct obb_apply *apply, obb_fault *fault)
+{
+    const obb_pose *frames = apply->edit->frames;
+    const size_t first = apply->change_count;
+    const struct obb_version *moved = NULL;
+    const struct obb_rig *rig;
+    obb_status st = OBB_OK;
+    while (fault->index < apply->edit->frame_count && st == OBB_OK) {
+        st = pose_frame(apply, &frames[fault->index], &rig);
+        fault->index += st == OBB_OK;
+    }
+    const obb_status of_boxes = pose_moved(apply, first, &moved);
+    if (of_boxes == OBB_OK)
+        return st;
+    const obb_str name = obb_record_name(obb_version_record(moved));
+    do /* the pose that counts is the last one before the fault */
+        fault->index--;
+    while (!obb_str_equal(frames[fault->index].target.name, name));
+    return of_boxes;
 }
 
 static obb_status set_interned(struct obb_apply *apply, struct obb_interned **place, obb_str text)
@@ -1018,8 +1062,6 @@ static obb_status apply_entry(struct obb_apply *apply, struct entries *entries, 
         return apply_remove(apply, found);
     case OBB_GROUP_REMOVE_FRAMES:
         return apply_remove_frame(apply, fault->index);
-    case OBB_GROUP_FRAMES:
-        return pose_frame(apply, &apply->edit->frames[fault->index]);
     case OBB_GROUP_PUT:
         return apply_put(apply, fault->index, entries);
     case OBB_GROUP_POSE:
@@ -1028,6 +1070,7 @@ static obb_status apply_entry(struct obb_apply *apply, struct entries *entries, 
         return apply_transform(apply, fault->index, found);
     case OBB_GROUP_MERGE:
         return apply_merge(apply, fault->index, found, &fault->member);
+    case OBB_GROUP_FRAMES: /* apply_frames applies all of them */
     case OBB_GROUP_NONE:
     case OBB_GROUP_TIME:
     case OBB_GROUP_IF_REVISION:
@@ -1073,6 +1116,12 @@ static obb_status apply_groups(struct obb_apply *apply, obb_fault *fault)
         *fault = (obb_fault){.group = groups[g].group};
         if (of->count == 0)
             continue;
+        if (fault->group == OBB_GROUP_FRAMES) {
+            const obb_status st = apply_frames(apply, fault);
+            if (st != OBB_OK)
+                return st;
+            continue;
+        }
         struct entries entries; /* `boxes` are written round by round */
         memset(entries.found, 0, sizeof entries.found);
         if (of->columns != NULL)
@@ -1200,7 +1249,9 @@ static obb_status apply_frame_effect(struct obb_apply *apply, const obb_effect *
                            .has_center = (effect->parts & OBB_PUT_CENTER) != 0,
                            .has_rotation = (effect->parts & OBB_PUT_ROTATION) != 0,
                            .teleport = effect->teleported};
-    return pose_frame(apply, &pose);
+    const struct obb_rig *rig;
+    const obb_status st = pose_frame(apply, &pose, &rig);
+    return rig != NULL ? pose_boxes(apply, rig, pose.teleport) : st;
 }
 
 static obb_status make_box(struct obb_apply *apply, const obb_effect *effect,

@@ -431,6 +431,68 @@ START_TEST(the_same_pose_of_a_frame_again_changes_nothing)
 }
 END_TEST
 
+/* Columns may name a frame many times. The last pose wins; none is interpolated if one of them
+ * teleports; and the boxes are made room for once. */
+START_TEST(a_frame_that_is_named_often_moves_its_boxes_once)
+{
+    enum { BOXES = 1000, ROWS = 2000 };
+    static obb_put puts[BOXES];
+    static char names[BOXES][8];
+    static obb_pose rows[ROWS];
+    struct obb_arena arena;
+    obb_arena_init(&arena);
+    struct obb_scene *scene = tick_scene(500, 64);
+    const obb_pose frames[] = {pose_at("ann", 10), pose_at("bob", 20)};
+    for (size_t i = 0; i < BOXES; i++) {
+        (void)snprintf(names[i], sizeof names[i], "b%zu", i);
+        puts[i] = framed_at(names[i], i % 2 == 0 ? "ann" : "bob", (double)i);
+    }
+    const obb_edit fill = {.dimensions = 3,
+                           .has_time = true,
+                           .frames = frames,
+                           .frame_count = 2,
+                           .puts = puts,
+                           .put_count = BOXES};
+    obb_committed done;
+    obb_fault fault;
+    ck_assert_int_eq(commit(scene, &fill, SIZE_MAX, &arena, &done, &fault), OBB_OK);
+    for (size_t i = 0; i < ROWS; i++)
+        rows[i] = pose_at(i % 2 == 0 ? "bob" : "ann", (double)(1000 + i));
+    rows[1].teleport = true;
+    obb_arena_fini(&arena);
+    ck_assert_int_eq(frame_commit(scene, rows, ROWS, 16, &arena, &done), OBB_OK);
+    ck_assert_uint_lt(arena.total, 1 << 20);
+    ck_assert_uint_eq(done.made_count, BOXES);
+    ck_assert_uint_eq(done.ended_count, BOXES);
+    ck_assert_uint_eq(done.frame_count, 2);
+    for (size_t i = 0; i < BOXES; i++) { /* those of bob, which is named first, come first */
+        const size_t box = i < BOXES / 2 ? 2 * i + 1 : 2 * i - BOXES;
+        const double frame = i < BOXES / 2 ? 2998 : 2999;
+        ck_assert_uint_eq(obb_view_id(done.made[i]), box + 1);
+        ck_assert_double_eq(done.made[i]->box.center.x, frame + (double)box);
+        ck_assert_uint_eq(done.made[i]->interpolated, i < BOXES / 2);
+    }
+    /* a box that cannot stand where its frame is, is the fault of the pose that counts, unless an
+     * earlier entry is at fault */
+    const obb_pose far[] = {pose_at("ann", 5), pose_at("ann", 999999500), pose_at("cid", 1),
+                            pose_at("..", 1)};
+    for (size_t count = 3; count <= 4; count++) {
+        const obb_edit edit = {.dimensions = 3, .frames = far, .frame_count = count};
+        const obb_edit rest = {.dimensions = 3, .frames = far + 2, .frame_count = count - 2};
+        ck_assert_int_eq(commit(scene, &edit, 9, &arena, &done, &fault), OBB_BAD_NUMBER);
+        ck_assert(fault.group == OBB_GROUP_FRAMES && fault.index == 1);
+        if (count == 4) {
+            ck_assert_int_eq(commit(scene, &rest, 9, &arena, &done, &fault), OBB_BAD_NAME);
+            ck_assert(fault.group == OBB_GROUP_FRAMES && fault.index == 1);
+        }
+    }
+    const obb_pose back[] = {far[1], far[0]};
+    ck_assert_int_eq(frame_commit(scene, back, 2, 17, &arena, &done), OBB_OK);
+    obb_arena_fini(&arena);
+    obb_scene_destroy(scene);
+}
+END_TEST
+
 START_TEST(frames_apply_between_remove_and_put)
 {
     struct obb_arena arena;
@@ -733,6 +795,7 @@ int main(void)
     tcase_add_test(tc, a_box_that_a_merge_names_again_makes_no_difference);
     tcase_add_test(tc, a_frame_moves_its_boxes_and_no_others);
     tcase_add_test(tc, the_same_pose_of_a_frame_again_changes_nothing);
+    tcase_add_test(tc, a_frame_that_is_named_often_moves_its_boxes_once);
     tcase_add_test(tc, frames_apply_between_remove_and_put);
     tcase_add_test(tc, a_patch_of_the_frame_keeps_the_place_in_the_scene);
     tcase_add_test(tc, a_pose_of_a_framed_box_is_in_its_frame);
