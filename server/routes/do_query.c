@@ -300,6 +300,43 @@ void srv_plans_open(struct srv_plans *p, struct obb_scene *scene, const obb_need
     then(p, &problem);
 }
 
+static bool has_plans(const struct srv_plans *p)
+{
+    size_t i = 0;
+    while (i < p->count && p->plans[i] == NULL)
+        i++;
+    return i < p->count;
+}
+
+static size_t drop_step(struct srv_job *job)
+{
+    srv_plans_drop((struct srv_plans *)job);
+    return 0;
+}
+
+static void dropped(struct srv_job *job)
+{
+    struct srv_plans *p = (struct srv_plans *)job;
+    p->ran(&p->work);
+}
+
+/* The pool is done with the plans. If the request is cancelled, plans may be left: up to 100,000, or
+ * one with as many overlays. */
+static void ran_on_pool(struct srv_work *work)
+{
+    struct srv_plans *p = (struct srv_plans *)work;
+    if (atomic_load(&work->request->cancelled) && has_plans(p)) {
+        work->job.advance = drop_step;
+        work->job.done = dropped;
+        work->job.cancelled = NULL;
+        work->job.draws = false;
+        work->job.background = true;
+        if (srv_pool_submit(work->request->services->pool, &work->job) == SRV_SUBMITTED)
+            return;
+    }
+    p->ran(work);
+}
+
 bool srv_plans_start(struct srv_plans *p, void (*then)(struct srv_work *work),
                      wire_problem *out_problem)
 {
@@ -317,7 +354,8 @@ bool srv_plans_start(struct srv_plans *p, void (*then)(struct srv_work *work),
     p->work.job.advance = plans_advance;
     p->work.job.chunk = plans_chunk;
     p->work.job.draws = true;
-    return srv_work_submit(&p->work, then, out_problem);
+    p->ran = then;
+    return srv_work_submit(&p->work, ran_on_pool, out_problem);
 }
 
 /* ---- POST /v1/scenes/{scene}/query/{kind} ---------------------------------------------------- */

@@ -29,6 +29,7 @@ struct srv_plans {
     bool refused;
     /* Called on any thread when all results are complete: writes request->reply. */
     void (*write)(struct srv_plans *plans);
+    void (*ran)(struct srv_work *work); /* of srv_plans_start, while plans are on the pool */
 
     struct srv_recording recording; /* if it is on, `write` makes the records */
 
@@ -52,7 +53,8 @@ void srv_plans_open(struct srv_plans *p, struct obb_scene *scene, const obb_need
                     void (*then)(struct srv_plans *p, const wire_problem *problem));
 
 /* Runs the queries, on the loop if they are estimated to be fast, otherwise on the pool. Then calls
- * `then` on the loop, which answers and closes. Returns false if the pool takes no more work:
+ * `then` on the loop, which answers and closes. What a cancelled request leaves of its plans is
+ * destroyed on the pool before that. Returns false if the pool takes no more work:
  * *out_problem says why, and `then` is not called. */
 bool srv_plans_start(struct srv_plans *p, void (*then)(struct srv_work *work),
                      wire_problem *out_problem);

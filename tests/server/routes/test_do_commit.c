@@ -244,6 +244,57 @@ START_TEST(a_commit_may_have_100000_queries)
 }
 END_TEST
 
+/* Returns the milliseconds of CPU that the loop has taken. */
+static double loop_ms(void)
+{
+    clockid_t clock;
+    struct timespec spent;
+    ck_assert_int_eq(pthread_getcpuclockid(service_thread, &clock), 0);
+    ck_assert_int_eq(clock_gettime(clock, &spent), 0);
+    return (double)spent.tv_sec * 1e3 + (double)spent.tv_nsec / 1e6;
+}
+
+/* The plans of all queries are there until the last one has its result, or the client goes. */
+START_TEST(the_loop_frees_no_plans_of_a_client_that_goes)
+{
+    enum {
+        QUERIES = 99999,
+        SLOW = 2000,
+        HELD = 160 << 20 /* bytes: 90 MiB of the request, and most of the plans' 90 MiB */
+    };
+    static const char query[] = "{\"kind\":\"point\",\"points\":[[9,9,9]]},",
+                      shape[] = "{\"center\":[0,0,0],\"half_extents\":[1,1,1]},";
+    char *text = malloc(QUERIES * sizeof query + SLOW * sizeof shape + 200);
+    ck_assert_ptr_nonnull(text);
+    make_row("/v1/scenes/s/commit", 1500, 0);
+    char *at = text + sprintf(text, "{\"queries\":[");
+    for (int i = 0; i < QUERIES; i++)
+        at += sprintf(at, "%s", query);
+    at += sprintf(at, "{\"kind\":\"nearest\",\"k\":1000,\"boxes\":[");
+    for (int i = 0; i < SLOW; i++) /* 2.5 ms each */
+        at += sprintf(at, "%s", shape);
+    memcpy(at - 1, "]}]}", sizeof "]}]}");
+    const int s = begin("POST", "/v1/scenes/s/commit", text);
+    do {
+        wait_ms(10);
+        ck_assert_int_eq(ask("GET", "/metrics", "%s", ""), 200);
+    } while (in_flight() < HELD);
+    wait_ms(300); /* the last query takes longer */
+    const struct linger reset = {.l_onoff = 1};
+    setsockopt(s, SOL_SOCKET, SO_LINGER, &reset, sizeof reset);
+    const double before = loop_ms();
+    close(s);
+    do {
+        wait_ms(20);
+        ck_assert_int_eq(ask("GET", "/metrics", "%s", ""), 200);
+    } while (in_flight() > 0);
+    const double spent = loop_ms() - before;
+    printf("the loop took %.1f ms\n", spent);
+    ck_assert_double_lt(spent, 10.0 * test_timeout(1));
+    free(text);
+}
+END_TEST
+
 /* Lists of bare ids take many times their bytes when they are decoded. */
 START_TEST(what_can_never_be_decoded_is_too_large)
 {
@@ -336,6 +387,7 @@ int main(void)
     tcase_add_checked_fixture(usual, setup_usual, service_stop);
     tcase_set_timeout(usual, test_timeout(60));
     tcase_add_test(usual, a_commit_may_have_100000_queries);
+    tcase_add_test(usual, the_loop_frees_no_plans_of_a_client_that_goes);
     suite_add_tcase(suite, usual);
     TCase *wide = tcase_create("wide");
     tcase_add_checked_fixture(wide, setup_wide, service_stop);
