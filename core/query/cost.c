@@ -30,7 +30,7 @@
 #define NS_EXPLAIN_SWEEP 6000.0
 #define NS_WITH          15000.0 /* to lay an overlay, */
 #define NS_WITH_ENTRY    700.0   /* and for each entry of its edit, */
-#define NS_WITH_LOOK     60.0    /* and, if it changes frames, for each box of the state */
+#define NS_WITH_FRAMED   2000.0  /* and, if it changes frames, for each box that may stand there */
 #define USUALLY_LISTED   8.0     /* the assumed length of a list */
 
 static double details_cost(const obb_query *query)
@@ -54,10 +54,10 @@ static double with_cost(const struct obb_view *view, const obb_query *query)
     const obb_edit *with = query->with;
     if (with == NULL)
         return 0.0;
-    const bool looks = view->info.frames > 0 && with->remove_frame_count + with->frame_count > 0;
+    const bool moves = view->info.frames > 0 && with->remove_frame_count + with->frame_count > 0;
     return (double)obb_query_views(query) *
            (NS_WITH + NS_WITH_ENTRY * (double)obb_edit_entries(with) +
-            (looks ? NS_WITH_LOOK * (double)view->info.boxes : 0.0));
+            (moves ? NS_WITH_FRAMED * (double)view->info.boxes : 0.0));
 }
 
 /* Returns what the lists of the filter cost. If the query has changes of its own, the filter is

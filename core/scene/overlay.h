@@ -30,9 +30,9 @@ struct obb_overlay;
  * errors     those of obb_edit_prepare about entries; *out_fault then names the entry.
  *            OBB_NO_MEMORY, OBB_CANCELLED.
  * Cost       about 3 us, and 0.1 us for each entry. If the edit touches frames, or boxes in
- *            frames: about 15 us, 0.7 us for each entry and box of its frames, and if it names
- *            frames that are there, a look at every box of the state: about 60 ns each. Any
- *            thread. */
+ *            frames: about 15 us, 0.7 us for each entry, 2 us for each box of its frames, and if
+ *            it names frames that are there, a look at every box of the state: about 60 ns each.
+ *            Any thread. */
 obb_status obb_overlay_of_edit(const struct obb_view *below, const obb_edit *edit,
                                const atomic_bool *cancel, struct obb_arena *arena,
                                struct obb_overlay **out, obb_fault *out_fault);

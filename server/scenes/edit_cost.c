@@ -61,14 +61,18 @@ double srv_edit_cost(const struct srv_write *w)
         200.0 * (double)obb_edit_expiring(scene, edit, w->now_ms, EXPIRING) +
         100.0 * (double)(edit->if_box_count + edit->remove_count + edit->pose_count) +
         400.0 * (double)edit->transform_count + 1600.0 * (double)edit->put_count;
-    /* A rehearsal copies the boxes that are touched, and does the edit again. To find the boxes of
-     * frames, it looks at all boxes. */
+    /* A rehearsal copies the boxes that are touched, and does the edit again. All boxes may stand in
+     * the frames that queries move. */
+    enum { FRAMED_NS = 2000 };
     obb_scene_info info = {.boxes = 0};
     if (edit->with_frames > 0)
         obb_scene_info_without_bounds(scene, &info);
+    const double framed = info.frames + edit->frame_count > 0
+                              ? FRAMED_NS * (double)(info.boxes + edit->put_count)
+                              : 0.0;
     const double rehearsed = w->op.dry_run || edit->with_entries > 0
                                  ? 20e3 + 3.0 * entries + 2000.0 * (double)edit->with_entries +
-                                       60.0 * (double)edit->with_frames * (double)info.boxes
+                                       (double)edit->with_frames * framed
                                  : 0.0;
     const double encoded = srv_write_number(w) == 0
                                ? 0.0

@@ -69,12 +69,42 @@ START_TEST(what_a_filter_excludes_is_counted)
 }
 END_TEST
 
+/* The boxes of a moved frame are copied and posed: which ones stand in it, is not known before. */
+START_TEST(changes_that_move_a_frame_cost_by_the_boxes_that_may_stand_in_it)
+{
+    struct obb_scene *scene = tick_scene(100, 64);
+    tick(scene, 0, "+a:0 +b:1 +c:2 +d:9");
+    const obb_pose frame = {.target.name = obb_str_of("ann"), .has_center = true};
+    const obb_edit moves = {.dimensions = 3, .frames = &frame, .frame_count = 1};
+    obb_query query = {.kind = OBB_QUERY_POINT, .dimensions = 3, .count = 1, .with = &moves};
+    double cost[2];
+    for (int framed = 0; framed < 2; framed++) {
+        struct obb_view *view = NULL;
+        ck_assert_int_eq(obb_view_open(scene, NULL, &view, NULL, NULL), OBB_OK);
+        cost[framed] = obb_query_cost(view, &query);
+        obb_view_close(view);
+        struct obb_arena arena;
+        struct obb_prepared *prepared;
+        obb_committed committed;
+        obb_fault fault;
+        obb_arena_init(&arena);
+        ck_assert_int_eq(obb_edit_prepare(scene, &moves, 0.0, 9, &arena, &prepared, &fault),
+                         OBB_OK);
+        obb_edit_commit(prepared, &committed);
+        obb_arena_fini(&arena);
+    }
+    ck_assert(cost[1] - cost[0] > 7e3 && cost[1] - cost[0] < 10e3); /* 2 us for each of four */
+    obb_scene_destroy(scene);
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("cost");
     TCase *tc = tcase_create("cost");
     tcase_add_test(tc, a_query_costs_by_its_items_and_what_they_want);
     tcase_add_test(tc, what_a_filter_excludes_is_counted);
+    tcase_add_test(tc, changes_that_move_a_frame_cost_by_the_boxes_that_may_stand_in_it);
     suite_add_tcase(suite, tc);
     return test_main(suite);
 }
