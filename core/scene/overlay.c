@@ -477,6 +477,13 @@ static obb_status commit_in_one(struct obb_overlay *overlay, const struct obb_vi
     return st;
 }
 
+/* Draws what the small scene has taken of pages and blocks, of which it uses a part: most overlays
+ * have a few versions. */
+static obb_status draw_unused(struct obb_overlay *overlay)
+{
+    return draw(overlay, obb_versions_unused(&overlay->scene->versions));
+}
+
 obb_status obb_overlay_of_edit(const struct obb_view *below, const obb_edit *edit,
                                const atomic_bool *cancel, struct obb_arena *arena,
                                struct obb_overlay **out, obb_fault *out_fault)
@@ -492,6 +499,8 @@ obb_status obb_overlay_of_edit(const struct obb_view *below, const obb_edit *edi
     const bool in_two = touched.frame_count > 0 || edit->remove_must_exist;
     st = in_two ? commit_in_two(overlay, below, &touched, edit, arena, out_fault)
                 : commit_in_one(overlay, below, &touched, edit, arena, out_fault);
+    if (st == OBB_OK)
+        st = draw_unused(overlay);
     if (st == OBB_OK)
         *out = overlay;
     else
@@ -536,10 +545,12 @@ obb_status obb_overlay_of_effects(const struct obb_view *below, const obb_effect
         st = obb_effects_prepare(overlay->scene, &own, false, arena, &prepared);
     if (st == OBB_OK) {
         obb_edit_commit(prepared, &committed);
-        *out = overlay;
-    } else {
-        obb_overlay_destroy(overlay);
+        st = draw_unused(overlay);
     }
+    if (st == OBB_OK)
+        *out = overlay;
+    else
+        obb_overlay_destroy(overlay);
     return st;
 }
 

@@ -260,3 +260,12 @@ size_t obb_versions_share(const struct obb_versions *pool, size_t count)
     return count * (sizeof(struct obb_version) + sizeof(struct obb_version_links)) +
            extras * sizeof(struct obb_extras);
 }
+
+size_t obb_versions_unused(const struct obb_versions *pool)
+{
+    size_t bytes = pool->page_count * sizeof(struct obb_version_page);
+    for (const struct obb_extras_block *block = pool->extras_blocks; block != NULL;
+         block = block->next)
+        bytes += sizeof *block;
+    return bytes - obb_versions_share(pool, pool->count - pool->free_count);
+}

@@ -180,6 +180,10 @@ size_t obb_versions_bytes(const struct obb_versions *pool);
  * large as their part of all versions. The writer's. */
 size_t obb_versions_share(const struct obb_versions *pool, size_t count);
 
+/* Returns the bytes of the pages and blocks that are held for versions and extras not in use. O(all
+ * extras). The writer's. */
+size_t obb_versions_unused(const struct obb_versions *pool);
+
 /* Returns slot i, for the writer. */
 static inline struct obb_version *obb_versions_slot(struct obb_versions *pool, uint32_t i)
 {

@@ -1,5 +1,6 @@
 #include "tests/core/scene/edits.h"
 
+#include "core/scene/overlay.h"
 #include "core/scene/scene_data.h"
 
 #include <malloc.h>
@@ -73,6 +74,57 @@ START_TEST(the_bytes_of_a_scene_are_those_of_the_heap)
         obb_scene_destroy(scene);
         ck_assert_double_le(heap_bytes() - before, heap * 0.01); /* the heap keeps small blocks */
     }
+}
+END_TEST
+
+/* A query with times may lay thousands. Each is a scene of its own, with pages that are mostly
+ * empty. */
+START_TEST(overlays_draw_what_they_take_from_the_heap)
+{
+    enum { OVERLAYS = 500 };
+    static struct obb_overlay *overlays[OVERLAYS];
+    struct obb_scene *scene = tick_scene(0, 0);
+    struct obb_arena arena;
+    obb_arena_init(&arena);
+    obb_put framed = put_at("head", 1), with_data = put_at("a", 2);
+    framed.frame = obb_str_of("ann");
+    with_data.attributes.data = obb_str_of("{\"hp\":7}");
+    const obb_pose frame = pose_at("ann", 1), pose = pose_at("a", 2), moved = pose_at("ann", 3);
+    const obb_put puts[] = {put_at("a", 1), framed};
+    const obb_edit fill = {
+        .dimensions = 3, .frames = &frame, .frame_count = 1, .puts = puts, .put_count = 2};
+    obb_committed done;
+    obb_fault fault;
+    ck_assert_int_eq(commit(scene, &fill, SIZE_MAX, &arena, &done, &fault), OBB_OK);
+    struct obb_view *view = NULL;
+    ck_assert_int_eq(obb_view_open(scene, NULL, &view, NULL, NULL), OBB_OK);
+    const obb_edit edits[] = {
+        {.dimensions = 3, .poses = &pose, .pose_count = 1},
+        {.dimensions = 3, .puts = &with_data, .put_count = 1},
+        {.dimensions = 3, .frames = &moved, .frame_count = 1},
+    };
+    for (size_t e = 0; e < COUNT(edits); e++) {
+        struct obb_budget budget;
+        obb_budget_init(&budget, SIZE_MAX);
+        obb_arena_fini(&arena);
+        arena.budget = &budget;
+        const double before = heap_bytes();
+        for (size_t i = 0; i < OVERLAYS; i++)
+            ck_assert_int_eq(
+                obb_overlay_of_edit(view, &edits[e], NULL, &arena, &overlays[i], &fault), OBB_OK);
+        const double heap = heap_bytes() - before, drawn = (double)obb_budget_used(&budget);
+        printf("%d overlays: %.0f bytes of the heap, drawn %.0f (%+.1f %%)\n", OVERLAYS, heap,
+               drawn, (drawn / heap - 1) * 100);
+        ck_assert_double_ge(drawn, heap * 0.97);
+        ck_assert_double_le(drawn, heap * 1.2);
+        for (size_t i = 0; i < OVERLAYS; i++)
+            obb_overlay_destroy(overlays[i]);
+        obb_arena_fini(&arena);
+        ck_assert_uint_eq(obb_budget_used(&budget), 0);
+    }
+    arena.budget = NULL;
+    obb_view_close(view);
+    obb_scene_destroy(scene);
 }
 END_TEST
 #endif
@@ -232,6 +284,7 @@ int main(void)
     tcase_set_timeout(tc, test_patience(60));
 #if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
     tcase_add_test(tc, the_bytes_of_a_scene_are_those_of_the_heap);
+    tcase_add_test(tc, overlays_draw_what_they_take_from_the_heap);
 #endif
     tcase_add_test(tc, the_estimate_of_an_edit_is_near_what_its_commit_adds);
     tcase_add_test(tc, the_oldest_state_is_forgotten_and_its_view_stays);
