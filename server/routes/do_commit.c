@@ -73,16 +73,22 @@ static bool changes_something(const obb_edit *edit)
            edit->transform_count > 0;
 }
 
-/* Returns whether the commit changes the scene. */
-static bool is_made(const wire_commit *commit)
+/* Returns whether the commit has changes to make. */
+static bool makes_changes(const wire_commit *commit)
 {
     return !commit->dry_run && changes_something(&commit->edit);
 }
 
-/* Sets memory aside for the shortest answer to a commit with changes: without ids, and with a
- * problem in place of each result. Returns false after answering a commit that has no room for
- * that, or whose queries could never be asked beside it. */
-static bool set_aside(struct commit *c)
+/* Returns whether the commit was made. One of queries alone may let boxes expire. */
+static bool is_made(const struct commit *c)
+{
+    return makes_changes(&c->commit) || c->change.write.committed.changed;
+}
+
+/* Sets memory aside for the shortest answer to a commit that is made: without ids, and with a
+ * problem in place of each result. Returns false if there is no room for that, or if the queries
+ * could never be asked beside it: *out_problem says which. */
+static bool set_aside(struct commit *c, wire_problem *out_problem)
 {
     enum { FIXED = 512, PROBLEM = 256 }; /* bytes, at most */
     struct srv_request *request = c->plans.work.request;
@@ -101,7 +107,7 @@ static bool set_aside(struct commit *c)
         c->aside = reply->capacity;
         return true;
     }
-    wire_problem problem = srv_problem_no_room();
+    *out_problem = srv_problem_no_room();
     if (!fits) {
         enum { ROOM = 160 };
         char *detail = obb_arena_alloc(&request->arena, ROOM, 1);
@@ -111,11 +117,17 @@ static bool set_aside(struct commit *c)
                            "%llu; --memory-limit is %llu",
                            queries, room + work, (unsigned long long)held,
                            (unsigned long long)limit);
-        problem = wire_problem_http(413, detail);
+        *out_problem = wire_problem_http(413, detail);
     }
     wire_buf_fini(reply);
-    srv_reply_problem(request, &problem);
     return false;
+}
+
+/* A commit of queries alone is about to be made. */
+static bool commit_makes(struct srv_change *change, wire_problem *out_problem)
+{
+    struct commit *c = (struct commit *)(void *)((char *)change - offsetof(struct commit, change));
+    return c->aside > 0 || set_aside(c, out_problem);
 }
 
 /* Answers a commit whose queries have no results. If changes were made, the request has not failed
@@ -124,7 +136,7 @@ static bool set_aside(struct commit *c)
 static void reply_unanswered(struct commit *c, wire_problem problem)
 {
     struct srv_request *request = c->plans.work.request;
-    if (!is_made(&c->commit)) {
+    if (!is_made(c)) {
         wire_buf_fini(&request->reply);
         srv_reply_problem(request, &problem);
         return;
@@ -241,7 +253,8 @@ static wire_freshness freshness_of(const struct commit *c)
     const bool makes = changes_something(edit); /* a state, of which the queries may speak */
     wire_freshness freshness = {.has_revision = false};
     for (size_t i = 0; i < c->commit.query_count; i++)
-        freshness.fresh = freshness.fresh || (c->commit.queries[i].fresh && !is_made(&c->commit));
+        freshness.fresh =
+            freshness.fresh || (c->commit.queries[i].fresh && !makes_changes(&c->commit));
     for (size_t i = 0; i < edit->moment_count; i++) {
         const obb_at *at = &edit->moments[i].at;
         if (at->kind != OBB_AT_REVISION || at->clamp || (makes && at->revision == 0))
@@ -281,9 +294,13 @@ static void commit_apply(struct srv_work *work)
         srv_reply_problem(request, &problem);
         return;
     }
-    if (!srv_plans_room(p, request, c->commit.queries, c->commit.query_count) ||
-        (c->good && is_made(&c->commit) && !set_aside(c)))
+    if (!srv_plans_room(p, request, c->commit.queries, c->commit.query_count))
         return;
+    wire_problem problem;
+    if (c->good && makes_changes(&c->commit) && !set_aside(c, &problem)) {
+        srv_reply_problem(request, &problem);
+        return;
+    }
     c->change.work.request = request;
     c->change.op.kind = SRV_OP_EDIT;
     c->change.op.settings = srv_default_settings(request->services);
@@ -291,12 +308,13 @@ static void commit_apply(struct srv_work *work)
     c->change.op.dry_run = c->commit.dry_run;
     if (!c->commit.dry_run)
         c->change.op.sent_id = c->commit.id;
-    if (is_made(&c->commit))
+    if (makes_changes(&c->commit))
         c->change.op.id = c->commit.id;
     if (c->commit.dry_run)
         c->plans.recording.on = false; /* nothing was asked of the scene */
     c->change.commit = &c->commit;
     c->change.applied = commit_query;
+    c->change.makes = commit_makes;
     srv_change_start(&c->change);
 }
 

@@ -132,6 +132,9 @@ static void refuse(struct srv_change *c)
     case SRV_REFUSED_BY_SCENE:
         problem = flaw_is_first(c) ? *c->flaw : problem_of_scene(c);
         break;
+    case SRV_REFUSED_BY_CALLER:
+        problem = c->unmade;
+        break;
     case SRV_REFUSED_BY_JOURNAL:
         problem = problem_of_journal(c);
         break;
@@ -146,10 +149,20 @@ static void refuse(struct srv_change *c)
     srv_reply_problem(request, &problem);
 }
 
+static struct srv_change *change_of(struct srv_write *w)
+{
+    return (struct srv_change *)(void *)((char *)w - offsetof(struct srv_change, write));
+}
+
+static bool on_makes(struct srv_write *w)
+{
+    struct srv_change *c = change_of(w);
+    return c->makes == NULL || c->makes(c, &c->unmade);
+}
+
 static void on_done(struct srv_write *w)
 {
-    struct srv_change *c =
-        (struct srv_change *)(void *)((char *)w - offsetof(struct srv_change, write));
+    struct srv_change *c = change_of(w);
     c->work.request->on_cancel = NULL;
     if (w->op.kind != SRV_OP_COPY || w->status == OBB_OK)
         c->work.request->epoch = w->epoch; /* the refusal of a copy is about the source */
@@ -208,6 +221,7 @@ void srv_change_start(struct srv_change *c)
     c->write.arena = &request->arena;
     c->write.cancelled = &request->cancelled;
     c->write.done = on_done;
+    c->write.makes = on_makes;
     request->work = c;
     request->on_cancel = on_cancel;
     srv_write(request->services->writer, &c->write);

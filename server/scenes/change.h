@@ -16,8 +16,12 @@ struct srv_change {
     /* What the scene must have reached, beside the revisions that its conditions name. */
     wire_freshness freshness;
     void (*applied)(struct srv_change *change); /* answers; the results are in `write` */
+    /* Called on the loop before an edit that makes a state is applied, again if the edit begins
+     * anew. Returns false to refuse it with *out_problem. May be NULL. */
+    bool (*makes)(struct srv_change *change, wire_problem *out_problem);
 
     struct srv_write write;
+    wire_problem unmade; /* why `makes` has refused the edit */
 };
 
 /* Does the op and then calls `applied` on the loop, now or later. If the op is refused, answers the

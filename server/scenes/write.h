@@ -51,6 +51,7 @@ typedef enum srv_refused {
     SRV_REFUSED_BY_STORE,     /* the scene does not exist, or cannot be made */
     SRV_REFUSED_BY_SCENE,     /* it does not allow the change; or no memory; or cancelled */
     SRV_REFUSED_BY_QUEUE,     /* the pool takes no more work */
+    SRV_REFUSED_BY_CALLER,    /* `makes` returned false */
     SRV_REFUSED_BY_JOURNAL,   /* its record could not be written: the op was taken back */
     SRV_REFUSED_BY_ID         /* the commit of its id was another one */
 } srv_refused;
@@ -66,6 +67,9 @@ struct srv_write {
     const atomic_bool *cancelled; /* give up once this is true; may be NULL */
     bool at_once;                 /* never on the pool: for the start, before the loop runs */
     void (*done)(struct srv_write *write); /* called once, on the loop, now or later */
+    /* Called on the loop before an edit that makes a state is applied, again if the edit begins
+     * anew. Returns false to refuse it. May be NULL. */
+    bool (*makes)(struct srv_write *write);
 
     /* The results, for `done`. */
     srv_refused refused_by;

@@ -188,6 +188,22 @@ static void finish_dry_run(struct srv_write *w)
     srv_write_refuse(w, SRV_REFUSED_BY_NONE, OBB_OK);
 }
 
+/* Does what may fail before the prepared edit is applied. Returns false after refusing the op. */
+static bool may_apply(struct srv_write *w)
+{
+    obb_committed described;
+    obb_prepared_describe(w->prepared, &described);
+    if (w->makes != NULL && described.changed && !w->makes(w)) {
+        obb_edit_discard(w->prepared);
+        srv_write_refuse(w, SRV_REFUSED_BY_CALLER, OBB_NO_MEMORY);
+        return false;
+    }
+    if (srv_write_remember(w))
+        return true;
+    srv_write_refuse_prepared(w);
+    return false;
+}
+
 static void commit_durable(struct srv_tail_item *item)
 {
     struct srv_write *w = srv_write_of(item);
@@ -218,10 +234,8 @@ static void apply(struct srv_write *w)
                                          .failed = commit_failed,
                                          .again = commit_again};
     struct srv_record_entry *record = w->record;
-    if (!srv_write_remember(w)) {
-        srv_write_refuse_prepared(w);
+    if (!may_apply(w))
         return;
-    }
     const double begun = srv_clock();
     obb_edit_apply(w->prepared, &w->committed);
     w->seconds += srv_clock() - begun;
@@ -263,10 +277,8 @@ static void finish_edit(struct srv_write *w)
         apply(w);
         return;
     }
-    if (!srv_write_remember(w)) {
-        srv_write_refuse_prepared(w);
+    if (!may_apply(w))
         return;
-    }
     const double begun = srv_clock();
     obb_edit_commit(w->prepared, &w->committed);
     w->seconds += srv_clock() - begun;

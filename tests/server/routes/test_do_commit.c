@@ -55,6 +55,43 @@ START_TEST(changes_stand_where_there_is_no_room_for_their_answer)
 }
 END_TEST
 
+/* Puts a box in scene s that expires by the next commit. */
+static void put_for_a_moment(void)
+{
+    ck_assert_msg(ask("PUT", "/v1/scenes/s/boxes/brief",
+                      "{\"center\":[9,9,9],\"half_extents\":[1,1,1],\"ttl\":1}") == 201,
+                  "%s", heard);
+    wait_ms(20);
+}
+
+/* Returns the revision of scene s. */
+static unsigned long revision(void)
+{
+    ck_assert_int_eq(ask("GET", "/v1/scenes/s", "%s", ""), 200);
+    const char *at = strstr(heard, "\"revision\":");
+    ck_assert_ptr_nonnull(at);
+    return strtoul(at + strlen("\"revision\":"), NULL, 10);
+}
+
+START_TEST(a_commit_of_queries_that_lets_boxes_expire_stands)
+{
+    static const char queries[] = "{\"queries\":[{\"kind\":\"all-pairs\",\"want\":[\"mtv\"],"
+                                  "\"limit\":100000}]}",
+                      large[] = "\"status\":413,\"detail\":\"found queries that take at least ";
+    put_for_a_moment();
+    const unsigned long before = revision();
+    ck_assert_msg(ask("POST", "/v1/scenes/s/commit", queries) == 200, "%s", heard);
+    const char *const found = strstr(heard, "\"results\":[{\"problem\":{");
+    ck_assert_msg(found != NULL && strstr(found, large) != NULL &&
+                      strstr(heard, "Retry-After") == NULL,
+                  "%s", heard);
+    ck_assert_uint_eq(revision(), before + 1);
+    ck_assert_int_eq(ask("GET", "/v1/scenes/s/boxes/brief", "%s", ""), 404);
+    ck_assert_int_eq(ask("POST", "/v1/scenes/s/commit", queries), 413); /* none is left */
+    ck_assert_uint_eq(revision(), before + 1);
+}
+END_TEST
+
 START_TEST(changes_stand_where_the_queue_is_full)
 {
     const int s =
@@ -128,6 +165,7 @@ START_TEST(queries_whose_answers_can_never_fit_are_refused_before_the_commit)
     for (int i = 0; i < QUERIES; i++)
         at += sprintf(at, "%s", query);
     memcpy(at - 1, "]}", sizeof "]}");
+    const char *const alone = strstr(text, "\"queries\"");
     ck_assert_int_eq(end(begin("POST", "/v1/scenes/s/commit", text), out, sizeof out), 413);
     char detail[120]; /* problems of 256 bytes each, in a buffer that doubles, and the plans */
     (void)snprintf(detail, sizeof detail,
@@ -135,8 +173,13 @@ START_TEST(queries_whose_answers_can_never_fit_are_refused_before_the_commit)
                    "commit's ",
                    ((size_t)4 << 20) + QUERIES * obb_plan_least());
     ck_assert_msg(strstr(out, detail) != NULL, "%s", out);
-    ck_assert_int_eq(ask("GET", "/v1/scenes/s", "%s", ""), 200);
-    ck_assert_ptr_nonnull(strstr(heard, "\"revision\":1,"));
+    ck_assert_uint_eq(revision(), 1);
+    /* without changes, too, if it would let a box expire */
+    put_for_a_moment();
+    text[alone - text - 1] = '{';
+    ck_assert_int_eq(end(begin("POST", "/v1/scenes/s/commit", alone - 1), out, sizeof out), 413);
+    ck_assert_msg(strstr(out, detail) != NULL, "%s", out);
+    ck_assert_uint_eq(revision(), 2);
     service_stop();
     free(text);
 }
@@ -370,6 +413,7 @@ int main(void)
     tcase_add_checked_fixture(tc, setup_narrow, service_stop);
     tcase_set_timeout(tc, test_patience(60));
     tcase_add_test(tc, changes_stand_where_there_is_no_room_for_their_answer);
+    tcase_add_test(tc, a_commit_of_queries_that_lets_boxes_expire_stands);
     TCase *queue = tcase_create("queue");
     tcase_add_checked_fixture(queue, setup_queue, service_stop);
     tcase_set_timeout(queue, test_timeout(20));
