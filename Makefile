@@ -252,4 +252,7 @@ help: ## list the targets and the settings
 	  for (i = 1; i <= n; i++) printf "%s\n%s\n", group_of[i], targets[group_of[i]]; \
 	  printf "Settings, as in make config=asan T=sat test\n%s", settings }' $(filter-out %.d Makefile.local,$(MAKEFILE_LIST))
 
+# `make page` compiles no C. The build runs it beside compilers that are writing these files.
+ifneq ($(MAKECMDGOALS),page)
 -include $(shell find $(B) -name '*.d' 2>/dev/null)
+endif
