@@ -698,9 +698,17 @@ static void set_out(struct srv_snapshot *s)
         advance(s);
 }
 
+/* Returns whether a snapshot of the scene may begin: records up to the last one then count no more.
+ * So all of them must be published. */
+static bool may_begin(const struct srv_snapshots *all, const struct srv_journaled *scene)
+{
+    return scene->under_way == NULL && scene->unpublished == 0 &&
+           !srv_scene_locked(all->locks, scene->scene);
+}
+
 static void begin(struct srv_snapshots *all, struct srv_journaled *scene)
 {
-    if (scene->under_way != NULL || srv_scene_locked(all->locks, scene->scene))
+    if (!may_begin(all, scene))
         return;
     struct srv_snapshot *s = create_and_prepare(all, scene);
     if (s == NULL)
@@ -714,7 +722,7 @@ static void begin(struct srv_snapshots *all, struct srv_journaled *scene)
 /* Lets the last snapshot of a scene that has not changed count from here on. */
 static void renew(struct srv_snapshots *all, struct srv_journaled *scene)
 {
-    if (scene->under_way != NULL)
+    if (!may_begin(all, scene))
         return;
     struct srv_snapshot *s = create(all, scene);
     if (s == NULL) {

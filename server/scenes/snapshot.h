@@ -47,6 +47,7 @@ struct srv_journaled {
     uint64_t chunks;   /* of that snapshot */
     uint64_t size;     /* its bytes */
     uint64_t fingerprint; /* of its newest published state, if records carry hashes */
+    size_t unpublished;   /* its durable records that are not published yet */
 
     struct srv_snapshot *under_way;
     struct srv_journaled *previous, *next;

@@ -129,6 +129,7 @@ static void on_settled(struct srv_record_entry *record, srv_journal_status statu
     item->settled = true;
     item->status = status;
     item->seq = record->entry.seq;
+    item->tail->journaled.unpublished += status == SRV_JOURNAL_OK;
     if (item->parts != NULL)
         srv_snapshot_parts_end(item->parts, srv_journal_may_hold(status));
     item->parts = NULL;
@@ -240,8 +241,10 @@ static bool step(struct srv_tail *tail)
         tail->journaled.place = seq;
     }
     item->calls->durable(item);
-    if (has_record)
-        srv_snapshot_written(tail->tails->snapshots, &tail->journaled, seq, bytes);
+    if (!has_record)
+        return true;
+    tail->journaled.unpublished--;
+    srv_snapshot_written(tail->tails->snapshots, &tail->journaled, seq, bytes);
     return true;
 }
 

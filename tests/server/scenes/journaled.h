@@ -14,7 +14,7 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { RIG_SCENES = 12, RIG_NAMES = 24, RIG_IDS = 400 };
+enum { RIG_SCENES = 12, RIG_NAMES = 24, RIG_IDS = 400, RIG_HELD = 8 };
 
 /* A scene of the rig. */
 struct rig_scene {
@@ -28,6 +28,13 @@ struct rig_scene {
     uint64_t remembered[RIG_IDS];
     obb_moment moments[RIG_IDS];
     size_t remembered_count;
+    /* While it is locked: its durable records, which are published when it is unlocked. */
+    struct srv_scene_lock lock;
+    struct {
+        uint64_t seq;
+        size_t bytes;
+    } held[RIG_HELD];
+    size_t held_count;
     bool gone;
 };
 
@@ -187,6 +194,13 @@ static inline void rig_settled(struct srv_entry *entry, srv_journal_status statu
     struct rig_entry *e = (struct rig_entry *)entry;
     e->status = status;
     ck_assert_int_eq(status, SRV_JOURNAL_OK);
+    if (!e->scene->gone && srv_scene_locked(&rig.locks, e->scene->journaled.scene)) {
+        ck_assert_uint_lt(e->scene->held_count, RIG_HELD);
+        e->scene->held[e->scene->held_count].seq = entry->seq;
+        e->scene->held[e->scene->held_count++].bytes = e->bytes.length;
+        e->scene->journaled.unpublished++;
+        return;
+    }
     srv_snapshot_written(&rig.snapshots, e->scene->gone ? NULL : &e->scene->journaled, entry->seq,
                          e->bytes.length);
     if (entry->kind == SRV_ENTRY_GONE)
@@ -282,6 +296,30 @@ static inline bool rig_commit(struct rig_scene *scene, const obb_edit *edit, dou
     }
     obb_arena_fini(&arena);
     return st == OBB_OK;
+}
+
+/* Locks a scene, as a large edit does: from now on none of its records is published. */
+static inline void rig_lock(struct rig_scene *scene)
+{
+    scene->lock = (struct srv_scene_lock){0};
+    ck_assert(srv_lock_take(&rig.locks, &scene->lock, scene->journaled.scene, false, 0));
+}
+
+/* Publishes the i-th record that the scene has held, as its tail does. */
+static inline void rig_publish(struct rig_scene *scene, size_t i)
+{
+    scene->journaled.unpublished--;
+    srv_snapshot_written(&rig.snapshots, &scene->journaled, scene->held[i].seq,
+                         scene->held[i].bytes);
+}
+
+/* Unlocks the scene, and publishes what it has held. */
+static inline void rig_unlock(struct rig_scene *scene)
+{
+    srv_lock_release(&rig.locks, &scene->lock);
+    for (size_t i = 0; i < scene->held_count; i++)
+        rig_publish(scene, i);
+    scene->held_count = 0;
 }
 
 static inline void rig_remove(struct rig_scene *scene)

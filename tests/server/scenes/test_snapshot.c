@@ -122,9 +122,11 @@ START_TEST(a_large_commit_of_the_history_is_told_in_parts)
 }
 END_TEST
 
-/* 12 scenes; one is busy, the others rest, or change now and then. */
+/* 12 scenes; one is busy, the others rest, or change now and then. One of those that rest is locked
+ * for a while, and the journal writes a record of it meanwhile. */
 START_TEST(idle_scenes_do_not_hold_the_log_back)
 {
+    enum { LOCKED_FROM = 1000, LOCKED_UNTIL = 1800 };
     rig_open_new(2, 0);
     rig.snapshots.least = 30000;
     for (size_t i = 0; i < 12; i++) {
@@ -139,6 +141,16 @@ START_TEST(idle_scenes_do_not_hold_the_log_back)
         (void)rig_step(&rig.scenes[0], 0);
         if (n % 500 == 499)
             (void)rig_step(&rig.scenes[5], 0);
+        if (n == LOCKED_FROM) {
+            rig_wait();
+            put_many(&rig.scenes[7], 1);
+            rig_lock(&rig.scenes[7]);
+        }
+        if (n == LOCKED_UNTIL) {
+            ck_assert_uint_eq(rig.scenes[7].held_count, 1);
+            ck_assert_uint_le(rig.scenes[7].journaled.first, rig.scenes[7].held[0].seq);
+            rig_unlock(&rig.scenes[7]);
+        }
         if (n % 10 == 9) {
             rig_wait();
             uint64_t first = UINT64_MAX;
@@ -155,6 +167,34 @@ START_TEST(idle_scenes_do_not_hold_the_log_back)
     ck_assert_uint_gt(rig.scenes[1].journaled.first, before);
     ck_assert_uint_gt(rig.snapshots.total, 600000);
     ck_assert_uint_lt(most, 180000);
+    rig_close();
+    check_all();
+    rig_end();
+}
+END_TEST
+
+/* A scene is locked while the journal writes two of its records. The first one makes a snapshot due
+ * before the second one is published. */
+START_TEST(a_snapshot_waits_for_the_records_that_are_not_published)
+{
+    rig_open_new(14, 0);
+    rig.snapshots.least = 10000;
+    struct rig_scene *scene = rig_make(&space), *other = rig_make(&space);
+    rig_wait();
+    put_many(scene, 100);
+    put_many(scene, 1);
+    rig_lock(scene);
+    put_many(other, 1);
+    rig_wait();
+    ck_assert_uint_eq(scene->held_count, 2);
+    ck_assert_uint_gt(rig.snapshots.last_seq, scene->held[1].seq); /* of the other scene */
+    srv_lock_release(&rig.locks, &scene->lock);
+    rig_publish(scene, 0);
+    ck_assert_ptr_null(scene->journaled.under_way);
+    rig_publish(scene, 1);
+    ck_assert_ptr_nonnull(scene->journaled.under_way);
+    rig_wait();
+    ck_assert_uint_ne(scene->journaled.snapshot, 0);
     rig_close();
     check_all();
     rig_end();
@@ -479,6 +519,7 @@ int main(void)
     tcase_add_test(tc, a_large_scene_is_told_in_pieces_and_its_records_are_forgotten);
     tcase_add_test(tc, a_large_commit_of_the_history_is_told_in_parts);
     tcase_add_test(tc, idle_scenes_do_not_hold_the_log_back);
+    tcase_add_test(tc, a_snapshot_waits_for_the_records_that_are_not_published);
     tcase_add_test(tc, a_scene_that_goes_takes_its_snapshot_along);
     tcase_add_test(tc, a_scene_without_a_record_is_made_by_its_snapshot);
     tcase_add_test(tc, a_snapshot_that_the_journal_refuses_goes_on_when_it_works_again);
