@@ -48,15 +48,6 @@ struct errand {
     char subject[sizeof prefix + TOKEN];
 };
 
-/* One time that the log was asked for. Its messages are taken until it is asked for anew. */
-struct reading {
-    struct reading *next;
-    struct nats *nats;
-    uint64_t number;
-    uint64_t count; /* of the messages that came; the server numbers them, too */
-    bool is_held;   /* until it is known which server they come from */
-};
-
 /* Messages of one scene that are read beside the log. */
 struct aside {
     struct aside *previous, *next;
@@ -97,15 +88,18 @@ struct nats {
     size_t arrived_bytes;
     struct departure *first_departure, **last_departure;
     bool stop;
-    struct reading *readings; /* owned: all, because callbacks may still be under way */
-    uint64_t reading;         /* the number of the one whose messages are taken */
-    struct aside *asides;     /* owned; until the library has called their callbacks last */
-    bool is_due;              /* the log is to be asked for anew */
-    uint64_t read;            /* the last message that was taken over */
-    uint64_t left;            /* messages behind it, as the server said with it; or 0 */
-    uint64_t taken;           /* likewise by the loop */
-    uint64_t end, end_ms;     /* a place of the log that was its last one then */
-    uint64_t read_all;        /* the last one of the log at the beginning; 0: nobody knows yet */
+    uint64_t reading; /* how often the log was asked for, or is to be asked for anew */
+    /* Whose messages are taken. NULL: none are, or it is not known yet which server they come
+     * from. Another subscription may still call back: it keeps its address until then. */
+    natsSubscription *source;
+    uint64_t count;       /* of the messages that came from there; the server numbers them, too */
+    struct aside *asides; /* owned; until the library has called their callbacks last */
+    bool is_due;          /* the log is to be asked for anew */
+    uint64_t read;        /* the last message that was taken over */
+    uint64_t left;        /* messages behind it, as the server said with it; or 0 */
+    uint64_t taken;       /* likewise by the loop */
+    uint64_t end, end_ms; /* a place of the log that was its last one then */
+    uint64_t read_all;    /* the last one of the log at the beginning; 0: nobody knows yet */
     bool knows_end, told_end;
 
     /* The keeper's, until the end. */
@@ -270,11 +264,12 @@ static void on_bell(void *context)
 
 /* ---- Callbacks of the library, on its threads ------------------------------------------------ */
 
-/* Takes nothing more of this reading. The keeper asks for the log anew, from behind what was taken.
- * Under the lock. */
+/* Takes no more messages. The keeper asks for the log anew, from behind what was taken. Under the
+ * lock. */
 static void end_reading(struct nats *s)
 {
     s->reading++;
+    s->source = NULL;
     s->is_due = true;
     (void)pthread_cond_broadcast(&s->wake);
     (void)pthread_cond_broadcast(&s->room);
@@ -393,24 +388,22 @@ static uint64_t first_from(struct nats *s, natsConnection *connection, uint64_t 
 
 /* Ends the reading if the log has a message between the last one that was taken and this one, or if
  * nobody knows. Under the lock, which it gives up meanwhile. */
-static void look_at_gap(struct nats *s, const struct reading *r, natsConnection *connection,
+static void look_at_gap(struct nats *s, const natsSubscription *source, natsConnection *connection,
                         uint64_t seq)
 {
     const uint64_t from = s->read + 1;
     (void)pthread_mutex_unlock(&s->lock);
     const uint64_t place = first_from(s, connection, from);
     (void)pthread_mutex_lock(&s->lock);
-    if (r->number == s->reading && place < seq)
+    if (source == s->source && place < seq)
         end_reading(s);
 }
 
 static void on_message(natsConnection *connection, natsSubscription *subscription, natsMsg *message,
                        void *context)
 {
-    struct reading *r = context;
-    struct nats *s = r->nats;
+    struct nats *s = context;
     jsMsgMetaData *about = NULL;
-    (void)subscription;
     if (s->n.natsMsg_GetMetaData(&about, message) != NATS_OK) {
         s->n.natsMsg_Destroy(message);
         return;
@@ -419,14 +412,16 @@ static void on_message(natsConnection *connection, natsSubscription *subscriptio
     const uint64_t number = about->Sequence.Consumer;
     s->n.jsMsgMetaData_Destroy(about);
     (void)pthread_mutex_lock(&s->lock);
-    while ((r->is_held || s->arrived_bytes > QUEUE_BYTES) && !s->stop && r->number == s->reading)
+    const uint64_t reading = s->reading;
+    while ((s->source == NULL || (s->source == subscription && s->arrived_bytes > QUEUE_BYTES)) &&
+           !s->stop && reading == s->reading)
         (void)pthread_cond_wait(&s->room, &s->lock);
     bool taken = false;
-    if (r->number == s->reading && number != ++r->count)
+    if (subscription == s->source && number != ++s->count)
         end_reading(s); /* one before this was lost on its way */
-    if (r->number == s->reading && !s->stop && seq > s->read + 1 && may_skip(s, message))
-        look_at_gap(s, r, connection, seq);
-    if (seq > s->read && !s->stop && r->number == s->reading) {
+    if (subscription == s->source && !s->stop && seq > s->read + 1 && may_skip(s, message))
+        look_at_gap(s, subscription, connection, seq);
+    if (seq > s->read && !s->stop && subscription == s->source) {
         taken = hand_over(
             s, (struct arrival){.kind = DELIVERED, .tag = seq, .left = left, .message = message});
         if (taken) {
@@ -577,21 +572,16 @@ static uint64_t read_so_far(struct nats *s)
     return read;
 }
 
-/* Begins a reading of the log, and writes from which place on. Returns NULL without memory. */
-static struct reading *begin_reading(struct nats *s, uint64_t *out_from)
+/* Begins a reading of the log, and writes from which place on. Returns its number. */
+static uint64_t begin_reading(struct nats *s, uint64_t *out_from)
 {
-    struct reading *r = obb_malloc(1, sizeof *r);
     (void)pthread_mutex_lock(&s->lock);
     end_reading(s); /* of callbacks that are under way */
     s->is_due = false;
     *out_from = s->read + 1;
-    if (r != NULL) {
-        *r =
-            (struct reading){.next = s->readings, .nats = s, .number = s->reading, .is_held = true};
-        s->readings = r;
-    }
+    const uint64_t reading = s->reading;
     (void)pthread_mutex_unlock(&s->lock);
-    return r;
+    return reading;
 }
 
 /* Asks for the messages of a subject from a place on. Whoever takes them watches their order: a
@@ -677,12 +667,10 @@ static natsStatus subscribe(struct nats *s)
     for (int tries = 1;; tries++) {
         uint64_t from = 0;
         bool leads = false, alone = false, is_old = false;
-        struct reading *r = begin_reading(s, &from);
-        if (r == NULL)
-            return NATS_NO_MEMORY;
+        const uint64_t reading = begin_reading(s, &from);
         s->n.natsSubscription_Destroy(s->follow);
         s->follow = NULL;
-        natsStatus status = ask(s, subjects, from, on_message, r, &s->follow);
+        natsStatus status = ask(s, subjects, from, on_message, s, &s->follow);
         if (status == NATS_OK)
             status = find_source(s, &leads, &alone);
         if (status != NATS_OK)
@@ -700,7 +688,10 @@ static natsStatus subscribe(struct nats *s)
         atomic_store(&s->is_old, is_old);
         atomic_store(&s->is_ready, true); /* before anybody hears that all is read */
         (void)pthread_mutex_lock(&s->lock);
-        r->is_held = false;
+        if (reading == s->reading) {
+            s->source = s->follow;
+            s->count = 0;
+        }
         look_at_end(s);
         (void)pthread_cond_broadcast(&s->room);
         (void)pthread_mutex_unlock(&s->lock);
@@ -1265,10 +1256,6 @@ static void close_stream(struct srv_stream *stream)
     for (struct errand *e = s->first_errand, *next; e != NULL; e = next) {
         next = e->next;
         obb_budget_free(e);
-    }
-    for (struct reading *r = s->readings, *next; r != NULL; r = next) {
-        next = r->next;
-        obb_free(r);
     }
     srv_bell_destroy(s->bell);
     (void)pthread_cond_destroy(&s->wake);

@@ -1,5 +1,6 @@
 #include "server/journal/nats.h"
 
+#include "tests/support/fault.h"
 #include "tests/support/nats.h"
 #include "tests/support/test.h"
 
@@ -136,6 +137,36 @@ START_TEST(a_record_before_a_mark_that_clears_is_delivered)
 }
 END_TEST
 
+/* Waits for TURNS marks, one after the other. anew: the log is asked for anew before each. Returns
+ * how many allocations that took, other than those of the library. */
+static size_t allocations_of_marks(struct reader *r, bool anew)
+{
+    enum { TURNS = 20 };
+    const size_t from = r->marks;
+    fault_arm(0);
+    for (size_t i = 1; i <= TURNS; i++) {
+        if (anew)
+            r->stream->rewind(r->stream, r->last + 1);
+        (void)r->stream->mark(r->stream, r->appended, obb_str_of("a mark"), false);
+        while (r->marks < from + i || r->appended < from + i)
+            srv_loop_step(loop, 10);
+    }
+    return fault_seen();
+}
+
+/* While servers fail, it is asked for again and again, perhaps for days. */
+START_TEST(a_log_that_is_asked_for_anew_goes_on_and_nothing_is_kept_of_that)
+{
+    static struct reader r;
+    open_reader(&r);
+    (void)allocations_of_marks(&r, false);
+    const size_t once = allocations_of_marks(&r, false), anew = allocations_of_marks(&r, true);
+    printf("%zu allocations for marks, %zu if the log is asked for anew before each\n", once, anew);
+    ck_assert_uint_le(anew, once + 5);
+    r.stream->close(r.stream);
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("nats");
@@ -143,6 +174,7 @@ int main(void)
     tcase_add_checked_fixture(tc, setup, teardown);
     tcase_set_timeout(tc, test_timeout(30));
     tcase_add_test(tc, a_record_before_a_mark_that_clears_is_delivered);
+    tcase_add_test(tc, a_log_that_is_asked_for_anew_goes_on_and_nothing_is_kept_of_that);
     suite_add_tcase(suite, tc);
     return test_main(suite);
 }
