@@ -11,6 +11,9 @@ struct srv_backend {
     srv_journal_status (*add)(struct srv_backend *backend, struct srv_entry *entry,
                               struct wire_buf *bytes);
 
+    /* Takes back what was added to the group, if one is begun: the next group does not hold it. */
+    void (*undo)(struct srv_backend *backend);
+
     /* Makes the group durable. On failure nothing of the group will ever be found again. */
     srv_journal_status (*commit)(struct srv_backend *backend);
 

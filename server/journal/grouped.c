@@ -136,8 +136,10 @@ static srv_journal_status write_group(struct grouped *j, struct entries *queue,
         wire_buf_restart(bytes, bytes->capacity < KEPT_BYTES ? bytes->capacity : KEPT_BYTES);
         if (entry->write != NULL)
             entry->write(entry, bytes);
-        if (bytes->failed)
+        if (bytes->failed) {
+            j->backend->undo(j->backend);
             return SRV_JOURNAL_FAILED;
+        }
         const srv_journal_status status = j->backend->add(j->backend, entry, bytes);
         if (status != SRV_JOURNAL_OK)
             return status;

@@ -463,6 +463,8 @@ static srv_journal_status sqlite_add(struct srv_backend *backend, struct srv_ent
     return result == SQLITE_OK ? SRV_JOURNAL_OK : failed(s, result);
 }
 
+static void sqlite_undo(struct srv_backend *backend) { undo(self(backend)); }
+
 static srv_journal_status sqlite_commit(struct srv_backend *backend)
 {
     struct sqlite *s = self(backend);
@@ -945,6 +947,7 @@ bool srv_sqlite_open(const char *dir, struct srv_backend **out, char *error, siz
     if (s != NULL) {
         s->folder = -1;
         s->backend = (struct srv_backend){.add = sqlite_add,
+                                          .undo = sqlite_undo,
                                           .commit = sqlite_commit,
                                           .tidy = sqlite_tidy,
                                           .read = sqlite_read,

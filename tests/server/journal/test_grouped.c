@@ -55,6 +55,13 @@ static srv_journal_status memory_add(struct srv_backend *backend, struct srv_ent
     return SRV_JOURNAL_OK;
 }
 
+static void memory_undo(struct srv_backend *backend)
+{
+    (void)backend;
+    memory.count -= memory.fresh;
+    memory.fresh = 0;
+}
+
 static srv_journal_status memory_commit(struct srv_backend *backend)
 {
     (void)backend;
@@ -114,8 +121,14 @@ static size_t appended, settled, released, good, broken;
 static uint64_t last_good; /* the item settled last, and well */
 static uint64_t last_failed;
 
+static _Atomic size_t no_memory_in; /* entries until one has no memory for its bytes; 0: none */
+
 static void write_item(const struct srv_entry *entry, struct wire_buf *out)
 {
+    const size_t left = atomic_load(&no_memory_in);
+    if (left > 0)
+        atomic_store(&no_memory_in, left - 1);
+    out->failed = out->failed || left == 1;
     wire_buf_append(out, &((const struct item *)entry)->says, sizeof(uint64_t));
 }
 
@@ -194,6 +207,7 @@ static void begin(uint64_t sync_ms)
     ck_assert(srv_timer_create(loop, on_timer, NULL, &timer));
     memset(&memory, 0, sizeof memory);
     memory.backend = (struct srv_backend){.add = memory_add,
+                                          .undo = memory_undo,
                                           .commit = memory_commit,
                                           .tidy = memory_tidy,
                                           .read = memory_read,
@@ -320,6 +334,30 @@ START_TEST(a_failure_takes_all_that_follows_with_it)
 }
 END_TEST
 
+/* What was added before it must not be in the group after it. */
+START_TEST(an_entry_without_memory_takes_its_group_with_it)
+{
+    size_t in_group = 0;
+    for (size_t n = 1; n < 60; n++) {
+        begin(0);
+        atomic_store(&no_memory_in, n);
+        run(5);
+        /* the entry before it was in its group */
+        in_group += n > 1 && n <= appended && items[n - 2].status == SRV_JOURNAL_FAILED;
+        for (size_t i = 0; i < appended; i++)
+            ck_assert(items[i].status == SRV_JOURNAL_OK || items[i].status == SRV_JOURNAL_FAILED);
+        while (srv_journal_state(journal) != SRV_JOURNAL_OK)
+            run(0);
+        atomic_store(&no_memory_in, 0);
+        run(2);
+        check_log();
+        end();
+    }
+    printf("%zu groups were taken back\n", in_group);
+    ck_assert_uint_gt(in_group, 20);
+}
+END_TEST
+
 START_TEST(entries_that_need_not_be_durable_are_settled_at_once_and_written_later)
 {
     enum { SYNC_MS = 20 };
@@ -392,6 +430,7 @@ int main(void)
     tcase_add_test(tests, entries_are_settled_in_their_order);
     tcase_add_test(tests, an_excerpt_has_what_was_appended_before_and_is_read_beside_the_work);
     tcase_add_test(tests, a_failure_takes_all_that_follows_with_it);
+    tcase_add_test(tests, an_entry_without_memory_takes_its_group_with_it);
     tcase_add_test(tests, entries_that_need_not_be_durable_are_settled_at_once_and_written_later);
     tcase_add_test(tests, an_entry_that_hurries_takes_along_what_waits);
     tcase_add_test(tests, the_end_writes_what_waits);

@@ -477,6 +477,23 @@ START_TEST(a_group_that_is_not_committed_is_not_found)
 }
 END_TEST
 
+START_TEST(a_group_that_is_taken_back_is_not_in_the_next_one)
+{
+    load_all();
+    backend->undo(backend); /* none is begun */
+    ck_assert_int_eq(write_group(10), SRV_JOURNAL_OK);
+    const uint64_t last = model.last, revision = model.revisions[0];
+    ck_assert_int_eq(add_record(0, false), SRV_JOURNAL_OK);
+    backend->undo(backend);
+    model.last = last;
+    model.revisions[0] = revision;
+    ck_assert_int_eq(write_group(10), SRV_JOURNAL_OK);
+    close_backend();
+    load_all();
+    ck_assert_uint_eq(found.last, model.last);
+}
+END_TEST
+
 /* Returns the number that a query of the database gives, which nobody has open. */
 static int64_t ask(const char *query)
 {
@@ -1141,6 +1158,7 @@ int main(void)
     tcase_add_test(tests, another_file_is_refused_by_name);
     tcase_add_test(tests, what_is_committed_is_found_again);
     tcase_add_test(tests, a_group_that_is_not_committed_is_not_found);
+    tcase_add_test(tests, a_group_that_is_taken_back_is_not_in_the_next_one);
     tcase_add_test(tests, chunks_that_nobody_needs_are_removed);
     tcase_add_test(tests, pieces_of_a_record_stay_as_long_as_it_does);
     tcase_add_test(tests, a_record_that_lacks_pieces_is_damaged);

@@ -63,6 +63,12 @@ static srv_journal_status disk_add(struct srv_backend *backend, struct srv_entry
     return SRV_JOURNAL_OK;
 }
 
+static void disk_undo(struct srv_backend *backend)
+{
+    (void)backend;
+    disk.added = atomic_load(&disk.durable);
+}
+
 static srv_journal_status disk_commit(struct srv_backend *backend)
 {
     (void)backend;
@@ -155,8 +161,11 @@ START_TEST(what_was_answered_longer_ago_than_the_bound_is_durable)
     atomic_store(&now_ms, 1000);
     memset(&disk, 0, sizeof disk);
     disk.takes_ms = takes;
-    disk.backend = (struct srv_backend){
-        .add = disk_add, .commit = disk_commit, .tidy = disk_tidy, .close = disk_close};
+    disk.backend = (struct srv_backend){.add = disk_add,
+                                        .undo = disk_undo,
+                                        .commit = disk_commit,
+                                        .tidy = disk_tidy,
+                                        .close = disk_close};
     appended = answered = 0;
     ck_assert(srv_loop_create(&loop));
     ck_assert(srv_grouped_create(loop, &disk.backend, SYNC_MS, &journal));

@@ -52,6 +52,12 @@ static srv_journal_status frail_add(struct srv_backend *backend, struct srv_entr
     return SRV_JOURNAL_OK;
 }
 
+static void frail_undo(struct srv_backend *backend)
+{
+    (void)backend;
+    forget_group();
+}
+
 static srv_journal_status frail_commit(struct srv_backend *backend)
 {
     (void)backend;
@@ -87,6 +93,7 @@ static struct srv_backend *wrap(struct srv_backend *inner)
 {
     memset(&frail, 0, sizeof frail);
     frail.backend = (struct srv_backend){.add = frail_add,
+                                         .undo = frail_undo,
                                          .commit = frail_commit,
                                          .tidy = frail_tidy,
                                          .recover = frail_recover,

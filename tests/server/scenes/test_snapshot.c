@@ -297,9 +297,16 @@ static srv_journal_status picky_add(struct srv_backend *backend, struct srv_entr
         atomic_fetch_sub(&picky.refuse_in, 1) == 1) {
         atomic_store(&picky.refused_kind, (int)entry->kind);
         atomic_fetch_add(&picky.refused, 1);
+        picky.inner->undo(picky.inner);
         return SRV_JOURNAL_FULL;
     }
     return picky.inner->add(picky.inner, entry, bytes);
+}
+
+static void picky_undo(struct srv_backend *backend)
+{
+    (void)backend;
+    picky.inner->undo(picky.inner);
 }
 
 static srv_journal_status picky_commit(struct srv_backend *backend)
@@ -330,6 +337,7 @@ static struct srv_backend *wrap(struct srv_backend *inner)
 {
     memset(&picky, 0, sizeof picky);
     picky.backend = (struct srv_backend){.add = picky_add,
+                                         .undo = picky_undo,
                                          .commit = picky_commit,
                                          .tidy = picky_tidy,
                                          .recover = picky_recover,

@@ -91,6 +91,14 @@ static srv_journal_status memory_add(struct srv_backend *backend, struct srv_ent
     return status;
 }
 
+static void memory_undo(struct srv_backend *backend)
+{
+    (void)backend;
+    (void)pthread_mutex_lock(&log_guard);
+    forget_fresh();
+    (void)pthread_mutex_unlock(&log_guard);
+}
+
 static srv_journal_status memory_commit(struct srv_backend *backend)
 {
     (void)backend;
@@ -128,6 +136,7 @@ static void begin(void)
     drain = (struct srv_drain){0};
     memory.count = memory.fresh = 0;
     memory.backend = (struct srv_backend){.add = memory_add,
+                                          .undo = memory_undo,
                                           .commit = memory_commit,
                                           .tidy = memory_tidy,
                                           .recover = memory_recover,
