@@ -49,12 +49,11 @@ static void on_timer(void *context)
     }
 }
 
-static void lose(struct srv_follower *follower, const srv_foreign *record, obb_status status)
+static void lose(struct srv_follower *follower, const srv_foreign *record, const char *cause)
 {
     char why[400];
     (void)snprintf(why, sizeof why, "scene %s, record %llu of the log cannot be applied: %s",
-                   wire_show(record->name).text, (unsigned long long)record->seq,
-                   obb_status_name(status));
+                   wire_show(record->name).text, (unsigned long long)record->seq, cause);
     follower->lost(follower->context, why);
 }
 
@@ -75,6 +74,13 @@ static bool load_again(struct srv_follower *follower, struct srv_write *w, obb_s
     if (tail != NULL)
         srv_snapshots_pause(srv_tail_journaled(tail));
     return true;
+}
+
+static const char *why_lost(const struct srv_write *w)
+{
+    return w->status == OBB_LIMIT && w->refused_by == SRV_REFUSED_BY_STORE
+               ? "there are more than --scene-limit allows"
+               : obb_status_name(w->status);
 }
 
 static void on_done(struct srv_write *w)
@@ -106,8 +112,8 @@ static void on_done(struct srv_write *w)
     else if ((record.is_snapshot || record.wakes) && status == OBB_BAD_VALUE && !follower->stopped)
         srv_shared_refused(journal, record.name,
                            "it is damaged, or does not hold what its hashes say");
-    else if (!follower->stopped && !load_again(follower, w, record.name))
-        lose(follower, &record, status);
+    else if (!follower->stopped && (record.is_snapshot || !load_again(follower, w, record.name)))
+        lose(follower, &record, why_lost(w));
     srv_drain_release(follower->drain);
 }
 
@@ -132,7 +138,7 @@ void srv_follow(struct srv_follower *follower, const srv_foreign *record)
 {
     struct srv_following *f = obb_calloc(1, sizeof *f);
     if (f == NULL) {
-        lose(follower, record, OBB_NO_MEMORY);
+        lose(follower, record, obb_status_name(OBB_NO_MEMORY));
         return;
     }
     f->follower = follower;

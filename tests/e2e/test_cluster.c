@@ -277,6 +277,31 @@ START_TEST(a_node_that_joins_late_loads_snapshots)
 }
 END_TEST
 
+/* With --journal-idle 0 a node holds all scenes, or ends. */
+START_TEST(a_node_that_cannot_hold_the_scene_of_a_snapshot_ends_with_one_line)
+{
+    enum { EACH = 9000, TIMES = 5 };
+    char out[64], err[2048];
+    commit_boxes(0, "small", 0, 300, "{\"revision\":1}"); /* it is made of records, and first */
+    for (int i = 0; i < TIMES; i++)
+        commit_boxes(0, "s", i * EACH, (i + 1) * EACH, NULL);
+    wait_for_sum("obbd_journal_snapshots_total", 1);
+    wait_for_sum("obbd_journal_purges_total", 1);
+    const char *arguments[] = {"--journal",
+                               cluster.servers[0].url,
+                               "--journal-replicas",
+                               "1",
+                               "--journal-idle",
+                               "0",
+                               "--scene-limit",
+                               "1",
+                               NULL};
+    ck_assert_int_eq(daemon_run(arguments, out, sizeof out, err, sizeof err), 1);
+    ck_assert_msg(strstr(err, "scene \"s\", ") != NULL, "%s", err);
+    ck_assert_msg(strstr(err, "there are more than --scene-limit allows") != NULL, "%s", err);
+}
+END_TEST
+
 enum { COPIERS = 2, COPIES = 12 };
 
 struct copier {
@@ -940,6 +965,7 @@ int main(void)
     tcase_add_test(tc, large_commits_reach_all_nodes);
     tcase_add_test(tc, copies_reach_all_nodes);
     tcase_add_test(tc, a_node_that_joins_late_loads_snapshots);
+    tcase_add_test(tc, a_node_that_cannot_hold_the_scene_of_a_snapshot_ends_with_one_line);
     tcase_add_test(tc, a_scene_wakes_beside_purges);
     tcase_add_test(tc, copies_of_two_nodes_onto_one_scene_come_one_after_the_other);
     tcase_add_test(tc, a_revision_that_another_node_has_shown_is_read_at_any);
