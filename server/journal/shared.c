@@ -152,6 +152,14 @@ static void refuse(struct srv_shared *j, struct srv_entry *entry, srv_journal_st
     srv_bell_ring(j->bell);
 }
 
+/* Returns whether the record makes a scene in place of one of another process that is not applied
+ * yet. Applying that one waits for the scene, which stays locked until the record is settled: so
+ * the record must not wait. */
+static bool comes_too_soon(const struct srv_strand *s, const srv_link *link)
+{
+    return link->kind == WIRE_RECORD_MADE && link->in_parts && (s->applies || s->lacks_parts);
+}
+
 static void append(struct srv_journal *journal, struct srv_entry *entry)
 {
     struct srv_shared *j = srv_shared_self(journal);
@@ -168,7 +176,8 @@ static void append(struct srv_journal *journal, struct srv_entry *entry)
         refuse(j, entry, SRV_JOURNAL_FAILED);
         return;
     }
-    if (s->sleeps || !srv_chain_append(&s->chain, &entry->pending, &entry->link)) {
+    if (s->sleeps || comes_too_soon(s, &entry->link) ||
+        !srv_chain_append(&s->chain, &entry->pending, &entry->link)) {
         refuse(j, entry, SRV_JOURNAL_SUPERSEDED);
         return;
     }

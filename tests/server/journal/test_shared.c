@@ -268,6 +268,8 @@ static const wire_record_id none = {0, 0};
 
 static wire_record_id mine(int number) { return (wire_record_id){7, (uint64_t)number}; }
 
+static bool in_parts; /* what the next record says comes in parts, which are kept */
+
 /* Appends record `number` of this process, with this base; longer by so many bytes. */
 static void append(const char *name, wire_record_kind kind, int number, wire_record_id base,
                    size_t longer)
@@ -278,12 +280,13 @@ static void append(const char *name, wire_record_kind kind, int number, wire_rec
     const wire_record record = {.kind = kind,
                                 .id = mine(number),
                                 .base = base,
+                                .in_parts = in_parts,
                                 .answer = {.bytes = text, .length = longer}};
     wire_record_write(&record, 3, &item->bytes);
     item->number = number;
     item->entry =
         (struct srv_entry){.kind = kind == WIRE_RECORD_GONE ? SRV_ENTRY_GONE : SRV_ENTRY_RECORD,
-                           .link = {kind, record.id, base},
+                           .link = {kind, record.id, base, .in_parts = in_parts},
                            .name = obb_str_of(name),
                            .write = write_item,
                            .bytes = {item->bytes.bytes, item->bytes.length},
@@ -773,6 +776,34 @@ START_TEST(parts_that_are_gone_are_in_a_snapshot)
     srv_shared_applied(journal, obb_str_of("s"));
     srv_shared_applied(journal, obb_str_of("s"));
     ck_assert_str_eq(story, "snapshot 100; foreign 2; told of 100; ");
+}
+END_TEST
+
+static void append_in_parts(int number, wire_record_id base)
+{
+    in_parts = true;
+    append("s", WIRE_RECORD_MADE, number, base, 0);
+    in_parts = false;
+}
+
+/* Each may take the place of a scene that is there. But whoever makes one holds the name until that
+ * is settled, and applying the other one waits for it. */
+START_TEST(a_making_in_parts_begins_anew_while_another_one_is_got_or_applied)
+{
+    const wire_record made = {.kind = WIRE_RECORD_MADE, .id = {8, 1}, .in_parts = true};
+    show_foreign("s", made);
+    append_in_parts(1, made.id);
+    run_until(0, 1);
+    ck_assert_str_eq(story, "superseded 1; ");
+    answer(made.id, true);
+    append_in_parts(2, made.id);
+    run_until(0, strlen("superseded 1; foreign 1; s"));
+    ck_assert_str_eq(story, "superseded 1; foreign 1; superseded 2; ");
+    srv_shared_applied(journal, obb_str_of("s"));
+    append_in_parts(3, made.id);
+    ck_assert_uint_eq(the_log.count, 1);
+    show(0);
+    ck_assert_str_eq(story, "superseded 1; foreign 1; superseded 2; good 3; ");
 }
 END_TEST
 
@@ -1349,6 +1380,7 @@ int main(void)
     tcase_add_test(tc, without_a_snapshot_that_can_be_loaded_nothing_is_served);
     tcase_add_test(tc, records_that_never_counted_need_no_snapshot);
     tcase_add_test(tc, parts_that_are_gone_are_in_a_snapshot);
+    tcase_add_test(tc, a_making_in_parts_begins_anew_while_another_one_is_got_or_applied);
     tcase_add_test(tc, a_late_record_behind_a_purge_does_not_count);
     tcase_add_test(tc, a_void_record_behind_a_purge_waits_until_the_log_was_read);
     tcase_add_test(tc, a_void_record_behind_a_purge_waits_no_longer_than_to_the_end_of_the_log);
