@@ -6,6 +6,7 @@
 #include <fcntl.h>
 #include <sqlite3.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
 #include <sys/stat.h>
@@ -196,12 +197,23 @@ static void numbers_push(struct numbers *numbers, uint64_t number)
     numbers->items[numbers->count++] = number;
 }
 
+static int compare_numbers(const void *a, const void *b)
+{
+    const uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
+    return (x > y) - (x < y);
+}
+
+static void numbers_sort(struct numbers *numbers)
+{
+    if (numbers->count > 1)
+        qsort(numbers->items, numbers->count, sizeof *numbers->items, compare_numbers);
+}
+
+/* After numbers_sort. */
 static bool numbers_has(const struct numbers *numbers, uint64_t number)
 {
-    for (size_t i = 0; i < numbers->count; i++)
-        if (numbers->items[i] == number)
-            return true;
-    return false;
+    return numbers->count > 0 && bsearch(&number, numbers->items, numbers->count,
+                                         sizeof *numbers->items, compare_numbers) != NULL;
 }
 
 /* ---- Statements ------------------------------------------------------------------------------ */
@@ -990,7 +1002,7 @@ struct load {
     const struct srv_backend_visitor *visitor;
     char *error;
     size_t error_size;
-    struct numbers gone; /* scenes whose records do not count */
+    struct numbers gone; /* scenes whose records do not count; sorted once all are known */
     uint64_t before;     /* the sum of the record before the first that is kept */
 };
 
@@ -1224,9 +1236,11 @@ bool srv_sqlite_load(struct srv_backend *backend, const struct srv_backend_visit
     l.error = error;
     l.error_size = error_size;
     s->edge = 1;
-    const bool good =
-        each(&l, "select seq, before, sum from edge", 0, 0, read_edge, NULL) &&
-        each(&l, records, 0, 0, read_record, NULL) && each(&l, chunks, 0, 0, show_counts, NULL) &&
+    bool good = each(&l, "select seq, before, sum from edge", 0, 0, read_edge, NULL) &&
+                each(&l, records, 0, 0, read_record, NULL);
+    numbers_sort(&l.gone);
+    good =
+        good && each(&l, chunks, 0, 0, show_counts, NULL) &&
         each(&l, "select scene, number, chunks, first, records, sum from snapshot order by scene",
              0, 0, show_snapshot, NULL) &&
         each(&l, records, 0, 0, show_record, NULL) &&

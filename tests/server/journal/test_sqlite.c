@@ -1,3 +1,4 @@
+#include "server/base/loop.h"
 #include "server/journal/sqlite.h"
 #include "tests/server/journal/faulty_vfs.h"
 #include "tests/support/fault.h"
@@ -491,6 +492,32 @@ START_TEST(a_group_that_is_taken_back_is_not_in_the_next_one)
     close_backend();
     load_all();
     ck_assert_uint_eq(found.last, model.last);
+}
+END_TEST
+
+/* A start that looks at each of them for each record would take ten times as long. */
+START_TEST(scenes_that_are_gone_are_left_out_quickly)
+{
+    enum { GONE = 100000 };
+    load_all();
+    const double begun = srv_clock();
+    for (uint64_t scene = GONE; scene > 0; scene--) {
+        struct srv_entry entry = {.kind = SRV_ENTRY_GONE, .scene = 1000 + scene};
+        ck_assert_int_eq(add(&entry, "gone", 4), SRV_JOURNAL_OK);
+    }
+    struct srv_entry stays = {.kind = SRV_ENTRY_RECORD, .scene = 1000, .number = 1};
+    ck_assert_int_eq(add(&stays, "stays", 5), SRV_JOURNAL_OK);
+    ck_assert_int_eq(backend->commit(backend), SRV_JOURNAL_OK);
+    const double written = srv_clock();
+    close_backend();
+    const double closed = srv_clock();
+    ck_assert_msg(load_at(folder, true), "%s", error);
+    const double loaded = srv_clock();
+    printf("%d scenes that are gone: %.2f s to write, %.2f s to read\n", (int)GONE, written - begun,
+           loaded - closed);
+    ck_assert_uint_eq(found.records, 1);
+    ck_assert_uint_eq(found.last, GONE + 1);
+    ck_assert_double_lt(loaded - closed, 2 * (written - begun));
 }
 END_TEST
 
@@ -1159,6 +1186,7 @@ int main(void)
     tcase_add_test(tests, what_is_committed_is_found_again);
     tcase_add_test(tests, a_group_that_is_not_committed_is_not_found);
     tcase_add_test(tests, a_group_that_is_taken_back_is_not_in_the_next_one);
+    tcase_add_test(tests, scenes_that_are_gone_are_left_out_quickly);
     tcase_add_test(tests, chunks_that_nobody_needs_are_removed);
     tcase_add_test(tests, pieces_of_a_record_stay_as_long_as_it_does);
     tcase_add_test(tests, a_record_that_lacks_pieces_is_damaged);
