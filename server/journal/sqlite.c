@@ -1273,6 +1273,16 @@ bool srv_sqlite_check(struct srv_backend *backend, char *error, size_t error_siz
     return each(&l, "pragma integrity_check(1)", 0, 0, read_verdict, NULL);
 }
 
+/* Puts the write-ahead log into the database file. SQLite does that when the connection is closed,
+ * too, and then tells nobody whether it could. */
+static bool merge_log(struct sqlite *s, char *error, size_t error_size)
+{
+    if (sqlite3_wal_checkpoint_v2(s->db, NULL, SQLITE_CHECKPOINT_TRUNCATE, NULL, NULL) == SQLITE_OK)
+        return true;
+    (void)snprintf(error, error_size, "%s: %s", s->path, sqlite3_errmsg(s->db));
+    return false;
+}
+
 bool srv_sqlite_seal(const char *path, char *error, size_t error_size)
 {
     static const struct srv_backend_visitor nobody;
@@ -1284,7 +1294,8 @@ bool srv_sqlite_seal(const char *path, char *error, size_t error_size)
     if (text != NULL)
         (void)snprintf(error, error_size, "%s: %s", path, text);
     const bool good = text == NULL && srv_sqlite_check(&s.backend, error, error_size) &&
-                      srv_sqlite_load(&s.backend, &nobody, error, error_size);
+                      srv_sqlite_load(&s.backend, &nobody, error, error_size) &&
+                      merge_log(&s, error, error_size);
     disconnect(&s);
     obb_free(s.dead_snapshots.items);
     obb_free(s.dead_scenes.items);

@@ -1,5 +1,6 @@
 #include "server/journal/backup.h"
 
+#include "tests/server/journal/faulty_vfs.h"
 #include "tests/server/scenes/journaled.h"
 
 #include <fcntl.h>
@@ -179,6 +180,44 @@ START_TEST(while_a_copy_is_made_commits_go_on_and_the_log_grows)
 }
 END_TEST
 
+/* The copy has a write-ahead log beside it, which is put into the file at the end. */
+START_TEST(each_failing_call_is_said_or_the_copy_is_whole)
+{
+    static const size_t least[FAULTY_CALLS] = {
+        [FAULTY_WRITE] = 10, [FAULTY_SYNC] = 1, [FAULTY_TRUNCATE] = 1};
+    rig_open_new(15, 0);
+    struct rig_scene *scene = rig_make(&space);
+    rig_wait();
+    const int lock = open(rig.folder, O_RDONLY | O_DIRECTORY);
+    ck_assert_int_ge(lock, 0);
+    ck_assert_int_eq(flock(lock, LOCK_SH), 0);
+    for (size_t n = 0; n < 400; n++)
+        (void)rig_step(scene, 0);
+    rig_wait();
+    rig_close(); /* which leaves the log as it is */
+    close(lock);
+    faulty_begin();
+    for (enum faulty_call call = FAULTY_WRITE; call < FAULTY_CALLS; call++) {
+        size_t n = 0, told = 0;
+        do {
+            faulty_arm(call, ++n, 1, SQLITE_FULL);
+            const bool good = srv_backup(rig.folder, file, line, sizeof line);
+            faulty.fails_at = 0;
+            told += !good;
+            ck_assert_ptr_null(strchr(line, '\n'));
+            if (good)
+                ck_assert_uint_eq(check_copy(), durable());
+            const size_t files = empty();
+            ck_assert(good || files == 0);
+        } while (faulty.seen >= n);
+        printf("%zu calls failed in turn, %zu copies failed\n", n - 1, told);
+        ck_assert_uint_ge(told, least[call]);
+    }
+    faulty_end();
+    rig_end();
+}
+END_TEST
+
 START_TEST(what_cannot_be_copied_is_said_in_one_line_and_leaves_nothing)
 {
     char at[200];
@@ -220,6 +259,7 @@ int main(void)
     tcase_set_timeout(tc, test_patience(60));
     tcase_add_test(tc, a_copy_made_while_commits_are_written_holds_what_was_durable);
     tcase_add_test(tc, while_a_copy_is_made_commits_go_on_and_the_log_grows);
+    tcase_add_test(tc, each_failing_call_is_said_or_the_copy_is_whole);
     tcase_add_test(tc, what_cannot_be_copied_is_said_in_one_line_and_leaves_nothing);
     suite_add_tcase(suite, tc);
     return test_main(suite);
