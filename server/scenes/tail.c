@@ -147,14 +147,30 @@ void srv_tail_append(struct srv_tail *tail, struct srv_tail_item *item, const sr
     srv_record_entry_append(record, tail->tails->journal, tail->tails->drain, on_settled, item);
 }
 
-/* All parts are durable, or one has failed. */
+/* Returns how the record failed on which the item rests; SRV_JOURNAL_OK: none has failed. */
+static srv_journal_status failure_before(const struct srv_tail_item *item)
+{
+    do
+        item = item->previous;
+    while (item != NULL && !has_failed(item));
+    return item != NULL ? item->status : SRV_JOURNAL_OK;
+}
+
+/* All parts are durable, or one has failed, perhaps because it was cancelled. If a record before
+ * has failed, this one must not be appended: it fails likewise. */
 static void on_parts(void *context, srv_journal_status status)
 {
     struct srv_tail *tail = context;
     struct srv_tail_item *item = tail->in_parts;
     struct srv_record_entry *record = item->record;
+    const srv_journal_status before = failure_before(item);
     tail->in_parts = NULL;
     item->record = NULL;
+    if (before != SRV_JOURNAL_OK) {
+        if (status == SRV_JOURNAL_OK)
+            srv_snapshot_parts_end(item->parts, false);
+        status = before;
+    }
     if (status == SRV_JOURNAL_OK) {
         srv_record_entry_name_parts(record, item->parts);
         item->bytes = record->size;

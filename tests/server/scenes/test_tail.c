@@ -604,12 +604,132 @@ START_TEST(what_is_answered_is_in_the_log_and_what_failed_is_not_there)
 }
 END_TEST
 
+/* ---- A failure before a large commit --------------------------------------------------------- */
+
+static pthread_mutex_t pool_guard = PTHREAD_MUTEX_INITIALIZER;
+static size_t ended, unblocked;
+
+static size_t block(struct srv_job *job)
+{
+    (void)job;
+    (void)pthread_mutex_lock(&pool_guard);
+    (void)pthread_mutex_unlock(&pool_guard);
+    return 0;
+}
+
+static void on_unblocked(struct srv_job *job)
+{
+    (void)job;
+    unblocked++;
+}
+
+static void on_ended(struct srv_write *w)
+{
+    ((struct slot *)w)->busy = false;
+    ended++;
+}
+
+/* Begins to make the scene "a", or to put so many boxes into it. */
+static void begin_op(struct slot *slot, size_t puts)
+{
+    obb_arena_init(&slot->arena);
+    slot->edit = (obb_edit){.dimensions = 3};
+    slot->write = (struct srv_write){
+        .op = {.kind = puts > 0 ? SRV_OP_EDIT : SRV_OP_CREATE,
+               .scene = obb_str_of("a"),
+               .edit = puts > 0 ? &slot->edit : NULL,
+               .settings = {.dimensions = 3, .history_span = 1e3, .history_commits = 8}},
+        .arena = &slot->arena,
+        .done = on_ended};
+    if (puts > 0)
+        make_puts(slot, puts);
+    srv_write(&writer, &slot->write);
+}
+
+static const struct {
+    srv_journal_status status;
+    bool is_locked; /* the scene, when the record before fails and until the parts are durable */
+} fates[] = {{SRV_JOURNAL_SUPERSEDED, false},
+             {SRV_JOURNAL_SUPERSEDED, true},
+             {SRV_JOURNAL_FAILED, false},
+             {SRV_JOURNAL_FAILED, true}};
+
+/* The journal's thread stands still before the record of a small commit, and so do both workers
+ * before the first part of the large one behind it. */
+START_TEST(a_large_commit_fails_as_the_one_before_it)
+{
+    const srv_journal_status status = fates[_i].status;
+    static struct srv_job blocks[2];
+    struct srv_scene_lock lock = {.scene = NULL};
+    rng = (test_rng){19};
+    for (size_t i = 0; i < LARGE; i++)
+        (void)snprintf(box_names[i], sizeof box_names[i], "b%zu", i);
+    begin();
+    atomic_store(&memory.failures, 0);
+    ended = unblocked = 0;
+    begin_op(&slots[0], 0);
+    while (ended < 1)
+        srv_loop_step(loop, 10);
+    struct obb_scene *scene = obb_store_find(writer.store, obb_str_of("a"));
+    (void)pthread_mutex_lock(&log_guard);
+    (void)pthread_mutex_lock(&pool_guard);
+    begin_op(&slots[1], 1);
+    begin_op(&slots[2], LARGE);
+    for (size_t i = 0; i < 2; i++) {
+        blocks[i] = (struct srv_job){.advance = block, .done = on_unblocked};
+        ck_assert_int_eq(srv_pool_submit(pool, &blocks[i]), SRV_SUBMITTED);
+    }
+    while (snapshots.under_way == NULL) /* the large one is prepared */
+        srv_loop_step(loop, 10);
+    if (fates[_i].is_locked)
+        ck_assert(srv_lock_take(&locks, &lock, scene, false, 0));
+    atomic_store(&memory.fails_with, (int)status);
+    atomic_store(&memory.fail_in, 1);
+    (void)pthread_mutex_unlock(&log_guard);
+    while (atomic_load(&memory.failures) == 0 || srv_journal_state(journal) != SRV_JOURNAL_OK)
+        srv_loop_step(loop, 10);
+    (void)pthread_mutex_unlock(&pool_guard);
+    if (fates[_i].is_locked) {
+        while (snapshots.under_way != NULL)
+            srv_loop_step(loop, 10);
+        ck_assert_uint_eq(ended, 1);
+        srv_lock_release(&locks, &lock);
+        srv_lock_wake(&lock);
+    }
+    while (ended < 3 || unblocked < 2)
+        srv_loop_step(loop, 10);
+    for (size_t i = 1; i < 3; i++) {
+        const struct srv_write *w = &slots[i].write;
+        const bool goes_on = status == SRV_JOURNAL_SUPERSEDED; /* it is made again */
+        ck_assert_int_eq(w->refused_by, goes_on ? SRV_REFUSED_BY_NONE : SRV_REFUSED_BY_JOURNAL);
+        if (goes_on)
+            ck_assert_uint_eq(w->committed.moment.revision, i);
+        else
+            ck_assert_int_eq(w->journal, status);
+    }
+    size_t records = 0;
+    (void)pthread_mutex_lock(&log_guard);
+    for (size_t i = 0; i < memory.count; i++)
+        records += memory.log[i].kind == SRV_ENTRY_RECORD;
+    (void)pthread_mutex_unlock(&log_guard);
+    ck_assert_uint_eq(records, status == SRV_JOURNAL_SUPERSEDED ? 3 : 1);
+    end();
+    for (size_t i = 0; i < 3; i++) {
+        obb_arena_fini(&slots[i].arena);
+        free(slots[i].puts);
+        slots[i].puts = NULL;
+    }
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("tail");
     TCase *tc = tcase_create("tail");
     tcase_set_timeout(tc, test_patience(60));
     tcase_add_test(tc, what_is_answered_is_in_the_log_and_what_failed_is_not_there);
+    tcase_add_loop_test(tc, a_large_commit_fails_as_the_one_before_it, 0,
+                        sizeof fates / sizeof *fates);
     suite_add_tcase(suite, tc);
     return test_main(suite);
 }
