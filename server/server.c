@@ -364,6 +364,16 @@ static void log_start(const struct srv_server *server)
 
 /* ---- The folder of --data -------------------------------------------------------------------- */
 
+/* Says that the commits which the scenes remember leave requests no room, if it is so. */
+static void tell_if_full(const struct srv_server *server)
+{
+    const size_t used = obb_budget_used(&server->budget);
+    if (used >= server->services.config->memory_limit)
+        SRV_LOG(&server->log, SRV_WARN, "memory-full", srv_integer("bytes", (int64_t)used),
+                srv_text("why", "scenes remember more commits than --memory-limit has room for: "
+                                "changes are refused"));
+}
+
 static bool on_restored(void *context, const srv_restored *restored)
 {
     struct srv_server *server = context;
@@ -381,6 +391,7 @@ static bool on_restored(void *context, const srv_restored *restored)
     server->services.restoring = !good;
     if (good) { /* a journal that cannot be restored is told in one line */
         log_start(server);
+        tell_if_full(server);
         srv_player_start(server->player);
     }
     return good;

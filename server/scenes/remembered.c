@@ -30,18 +30,39 @@ static size_t bytes_of(const srv_remembered_commit *commit)
     return commit->id.length + commit->outcome.length;
 }
 
-static void free_texts(const srv_remembered_commit *commit)
+/* Returns a block that draws from the budget or, in any case, counts against it. */
+static void *create_block(const struct srv_remembered *r, size_t bytes, bool in_any_case)
 {
-    obb_budget_free((void *)(uintptr_t)commit->id.bytes);
+    if (in_any_case)
+        obb_budget_charge(r->budget, bytes);
+    else if (!obb_budget_take(r->budget, bytes))
+        return NULL;
+    void *block = obb_malloc(bytes, 1);
+    if (block == NULL)
+        obb_budget_give(r->budget, bytes);
+    return block;
 }
+
+static void free_block(const struct srv_remembered *r, void *block, size_t bytes)
+{
+    obb_free(block);
+    obb_budget_give(r->budget, bytes);
+}
+
+static void free_texts(const struct srv_remembered *r, const srv_remembered_commit *commit)
+{
+    free_block(r, (void *)(uintptr_t)commit->id.bytes, bytes_of(commit));
+}
+
+static size_t ring_bytes(size_t capacity) { return capacity * sizeof(srv_remembered_commit); }
 
 void srv_remembered_destroy(struct srv_remembered *r)
 {
     if (r == NULL)
         return;
     for (size_t i = 0; i < r->count; i++)
-        free_texts(at(r, i));
-    obb_budget_free(r->ring);
+        free_texts(r, at(r, i));
+    free_block(r, r->ring, ring_bytes(r->capacity));
     obb_free(r);
 }
 
@@ -59,26 +80,27 @@ const srv_remembered_commit *srv_remembered_find(const struct srv_remembered *r,
     return NULL;
 }
 
-static bool grow(struct srv_remembered *r)
+static bool grow(struct srv_remembered *r, bool in_any_case)
 {
     const size_t capacity = r->capacity == 0 ? 8 : 2 * r->capacity;
-    srv_remembered_commit *ring = obb_budget_malloc(r->budget, capacity, sizeof *ring);
+    srv_remembered_commit *ring = create_block(r, ring_bytes(capacity), in_any_case);
     if (ring == NULL)
         return false;
     for (size_t i = 0; i < r->count; i++)
         ring[i] = *at(r, i);
-    obb_budget_free(r->ring);
+    free_block(r, r->ring, ring_bytes(r->capacity));
     r->ring = ring;
     r->capacity = capacity;
     r->first = 0;
     return true;
 }
 
-bool srv_remembered_push(struct srv_remembered *r, obb_str id, obb_str outcome, obb_moment moment)
+bool srv_remembered_push(struct srv_remembered *r, obb_str id, obb_str outcome, obb_moment moment,
+                         bool in_any_case)
 {
-    if (r->count == r->capacity && !grow(r))
+    if (r->count == r->capacity && !grow(r, in_any_case))
         return false;
-    char *texts = obb_budget_malloc(r->budget, id.length + outcome.length, 1);
+    char *texts = create_block(r, id.length + outcome.length, in_any_case);
     if (texts == NULL)
         return false;
     memcpy(texts, id.bytes, id.length);
@@ -107,7 +129,7 @@ void srv_remembered_publish(struct srv_remembered *r)
             time - oldest->moment.time <= SRV_REMEMBERED_MS)
             break;
         r->bytes -= bytes_of(oldest);
-        free_texts(oldest);
+        free_texts(r, oldest);
         r->first = (r->first + 1) & (r->capacity - 1);
         r->count--;
     }
@@ -116,7 +138,7 @@ void srv_remembered_publish(struct srv_remembered *r)
 void srv_remembered_revert(struct srv_remembered *r)
 {
     assert(r->pending > 0);
-    free_texts(at(r, r->count - 1));
+    free_texts(r, at(r, r->count - 1));
     r->pending--;
     r->count--;
 }
@@ -134,7 +156,8 @@ bool srv_remembered_resume(struct srv_remembered **remembered, struct obb_budget
     if (count > 0 && *remembered == NULL)
         return false;
     for (size_t i = 0; i < count; i++) {
-        if (!srv_remembered_push(*remembered, commits[i].id, commits[i].answer, commits[i].moment))
+        if (!srv_remembered_push(*remembered, commits[i].id, commits[i].answer, commits[i].moment,
+                                 true))
             return false;
         srv_remembered_publish(*remembered);
     }

@@ -27,7 +27,7 @@ typedef struct srv_restored_commit {
     obb_moment moment;
 } srv_restored_commit;
 
-/* Makes an empty list. What is remembered draws from the budget, which may be NULL. Returns NULL
+/* Makes an empty list. What is remembered counts against the budget, which may be NULL. Returns NULL
  * without memory. */
 struct srv_remembered *srv_remembered_create(struct obb_budget *budget);
 void srv_remembered_destroy(struct srv_remembered *remembered); /* NULL is fine */
@@ -37,10 +37,11 @@ void srv_remembered_destroy(struct srv_remembered *remembered); /* NULL is fine 
 const srv_remembered_commit *srv_remembered_find(const struct srv_remembered *remembered,
                                                  obb_str id, double time);
 
-/* Remembers a pending commit behind all others, with copies of its texts. Returns false without
- * memory. O(1). */
+/* Remembers a pending commit behind all others, with copies of its texts. They draw from the
+ * budget; in_any_case: they count against it also beyond its limit. Returns false without memory.
+ * O(1). */
 bool srv_remembered_push(struct srv_remembered *remembered, obb_str id, obb_str outcome,
-                         obb_moment moment);
+                         obb_moment moment, bool in_any_case);
 
 /* The oldest pending commit is published. Commits that are remembered long enough are forgotten. */
 void srv_remembered_publish(struct srv_remembered *remembered);
@@ -51,8 +52,8 @@ void srv_remembered_revert(struct srv_remembered *remembered);
 /* Returns the i-th published commit, oldest first, or NULL behind the last one. */
 const srv_remembered_commit *srv_remembered_at(const struct srv_remembered *remembered, size_t i);
 
-/* Remembers commits that were read from the journal, oldest first: as published ones. The list is
- * made if it is NULL and there are any. Returns false without memory. */
+/* Remembers commits that were read from the journal, oldest first: as published ones, and in any
+ * case. The list is made if it is NULL and there are any. Returns false without memory. */
 bool srv_remembered_resume(struct srv_remembered **remembered, struct obb_budget *budget,
                            const srv_restored_commit *commits, size_t count);
 

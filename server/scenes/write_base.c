@@ -219,7 +219,7 @@ bool srv_write_remember(struct srv_write *w)
         companion->remembered = srv_remembered_create(w->writer->budget);
     const obb_str outcome = {w->outcome.bytes, w->outcome.length};
     if (companion != NULL && companion->remembered != NULL &&
-        srv_remembered_push(companion->remembered, w->op.id, outcome, w->committed.moment)) {
+        srv_remembered_push(companion->remembered, w->op.id, outcome, w->committed.moment, false)) {
         w->is_remembered = true;
         wire_buf_fini(&w->outcome);
     }

@@ -63,7 +63,8 @@ static size_t nothing_step(struct srv_job *job)
     return 0;
 }
 
-/* Remembers the commit of the record, if it has an id. Returns false without memory. */
+/* Remembers the commit of the record, if it has an id, in any case: what was applied elsewhere must
+ * be known here, too. Returns false without memory. */
 static bool remember_record(struct srv_write *w)
 {
     if (w->followed_id.length == 0)
@@ -71,8 +72,8 @@ static bool remember_record(struct srv_write *w)
     struct srv_companion *companion = srv_companion_of(w->scene);
     if (companion->remembered == NULL)
         companion->remembered = srv_remembered_create(w->writer->budget);
-    if (companion->remembered == NULL ||
-        !srv_remembered_push(companion->remembered, w->followed_id, w->answer, w->effects.moment))
+    if (companion->remembered == NULL || !srv_remembered_push(companion->remembered, w->followed_id,
+                                                              w->answer, w->effects.moment, true))
         return false;
     srv_remembered_publish(companion->remembered);
     return true;

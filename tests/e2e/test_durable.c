@@ -177,6 +177,48 @@ START_TEST(a_commit_is_known_again_after_a_restart)
 }
 END_TEST
 
+static uint64_t metric(const char *name)
+{
+    struct http_answer answer = {0};
+    http_send(client, "GET", "/metrics", NULL, NULL, &answer);
+    const char *line = strstr(answer.body, test_text("\n%s ", name));
+    ck_assert_ptr_nonnull(line);
+    const uint64_t value = strtoull(line + strlen(name) + 2, NULL, 10);
+    http_answer_fini(&answer);
+    return value;
+}
+
+/* What scenes remember takes more than the memory limit of the next start. */
+START_TEST(what_is_remembered_needs_no_room_at_a_start)
+{
+    enum { COMMITS = 100, MISSED = 2000, EACH = 100, LIMIT = 1 << 20 };
+    static const char again[] = "{\"id\":\"c0\",\"put\":{\"b\":" UNIT(0) "}}";
+    char *text = malloc((size_t)EACH * (MISSED + 2));
+    ck_assert_ptr_nonnull(text);
+    for (int n = 0; n < COMMITS; n++) { /* its outcome tells of each pose that was missed */
+        char *at = text + snprintf(text, EACH,
+                                   "{\"id\":\"c%d\",\"ignore_missing\":true,\"put\":{\"a%d\":" UNIT(
+                                       0) "},\"pose\":{",
+                                   n, n);
+        for (int i = 0; i < MISSED; i++)
+            at += snprintf(at, EACH, "%s\"m%d\":{\"center\":[0,0,0]}", i > 0 ? "," : "", i);
+        (void)snprintf(at, EACH, "}}");
+        expect(client, "POST", S "/commit", text, 200, NULL);
+    }
+    free(text);
+    stop();
+    start_with("--memory-limit", "1MiB");
+    const uint64_t held = metric("obbd_in_flight_bytes");
+    printf("%llu bytes are held\n", (unsigned long long)held);
+    ck_assert_uint_gt(held, LIMIT);
+    expect(client, "GET", S, NULL, 200, "{\"boxes\":100}");
+    expect(client, "POST", S "/commit", again, 503, NULL);
+    stop();
+    start();
+    expect(client, "POST", S "/commit", again, 422, NULL); /* it is known */
+}
+END_TEST
+
 START_TEST(a_second_daemon_on_the_folder_is_refused)
 {
     char out[256], err[512];
@@ -770,17 +812,6 @@ START_TEST(an_import_that_is_cut_short_is_there_whole_or_not_at_all)
 }
 END_TEST
 
-static uint64_t metric(const char *name)
-{
-    struct http_answer answer = {0};
-    http_send(client, "GET", "/metrics", NULL, NULL, &answer);
-    const char *line = strstr(answer.body, test_text("\n%s ", name));
-    ck_assert_ptr_nonnull(line);
-    const uint64_t value = strtoull(line + strlen(name) + 2, NULL, 10);
-    http_answer_fini(&answer);
-    return value;
-}
-
 /* Moves so many boxes of the scene of ticks, which it makes. */
 static void tick(uint64_t n)
 {
@@ -927,6 +958,7 @@ int main(void)
     tcase_set_timeout(tc, test_patience(120));
     tcase_add_test(tc, a_restart_changes_nothing_that_can_be_read);
     tcase_add_test(tc, a_commit_is_known_again_after_a_restart);
+    tcase_add_test(tc, what_is_remembered_needs_no_room_at_a_start);
     tcase_add_test(tc, a_second_daemon_on_the_folder_is_refused);
     tcase_add_test(tc, the_demo_leaves_a_kept_scene_of_its_name_alone);
     tcase_add_test(tc, a_replay_does_not_begin_in_a_kept_scene);

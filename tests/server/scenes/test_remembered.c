@@ -30,7 +30,7 @@ static obb_str id_of(size_t n)
 static void push(size_t n, const char *outcome, double time)
 {
     const obb_moment moment = {n, time};
-    ck_assert(srv_remembered_push(list, id_of(n), obb_str_of(outcome), moment));
+    ck_assert(srv_remembered_push(list, id_of(n), obb_str_of(outcome), moment, false));
 }
 
 static void publish(size_t n, const char *outcome, double time)
@@ -111,8 +111,31 @@ START_TEST(their_bytes_are_bounded)
     publish(201, huge, 1);
     ck_assert(!knows(201, 1) && !knows(200, 1));
     budget.limit = obb_budget_used(&budget);
-    ck_assert(!srv_remembered_push(list, id_of(202), obb_str_of(text), (obb_moment){0}));
+    ck_assert(!srv_remembered_push(list, id_of(202), obb_str_of(text), (obb_moment){0}, false));
     ck_assert(!knows(202, 1));
+}
+END_TEST
+
+/* What the journal says is remembered also if there is no room, and takes the room of others. */
+START_TEST(what_must_be_remembered_needs_no_room)
+{
+    enum { COMMITS = 100 };
+    static char ids[COMMITS][24];
+    static srv_restored_commit commits[COMMITS];
+    for (size_t i = 0; i < COMMITS; i++) {
+        (void)snprintf(ids[i], sizeof ids[i], "commit-%zu", i + 1);
+        commits[i] = (srv_restored_commit){
+            .id = obb_str_of(ids[i]), .answer = obb_str_of("it was made"), .moment = {i + 1, 1}};
+    }
+    budget.limit = 0;
+    ck_assert(!srv_remembered_push(list, id_of(1), obb_str_of("x"), (obb_moment){1, 1}, false));
+    ck_assert(srv_remembered_resume(&list, &budget, commits, COMMITS));
+    ck_assert(knows(1, 1) && knows(COMMITS, 1));
+    ck_assert_uint_gt(obb_budget_used(&budget), COMMITS * (sizeof "it was made" - 1));
+    ck_assert(!srv_remembered_push(list, id_of(0), obb_str_of("x"), (obb_moment){0}, false));
+    ck_assert(srv_remembered_push(list, id_of(0), obb_str_of("x"), (obb_moment){0}, true));
+    srv_remembered_revert(list);
+    ck_assert(!knows(0, 1));
 }
 END_TEST
 
@@ -125,6 +148,7 @@ int main(void)
     tcase_add_test(tc, as_many_are_remembered_as_is_said);
     tcase_add_test(tc, they_are_forgotten_after_ten_minutes_of_the_scene);
     tcase_add_test(tc, their_bytes_are_bounded);
+    tcase_add_test(tc, what_must_be_remembered_needs_no_room);
     suite_add_tcase(suite, tc);
     return test_main(suite);
 }
