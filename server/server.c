@@ -551,6 +551,13 @@ static size_t stock_of(const srv_config *config)
     return part < MOST_STOCK ? (size_t)part : MOST_STOCK;
 }
 
+/* Returns how many records were answered for that the journal has given up. */
+static uint64_t lost_records(const struct srv_server *server)
+{
+    const struct srv_journal *journal = server->services.journal;
+    return journal != NULL ? atomic_load(&srv_journal_figures(journal)->lost) : 0;
+}
+
 int srv_server_run(struct srv_server *server, FILE *announce)
 {
     srv_listeners_announce(server->listeners, announce);
@@ -582,8 +589,12 @@ int srv_server_run(struct srv_server *server, FILE *announce)
         (void)fprintf(stderr, "obbd: %s\n", error);
         return EXIT_FAILURE;
     }
+    const uint64_t lost = lost_records(server);
+    if (lost > 0)
+        SRV_LOG(&server->log, SRV_ERROR, "journal-lost", srv_integer("records", (int64_t)lost),
+                srv_text("why", "the disk was full, or failed, until the end"));
     SRV_LOG(&server->log, SRV_INFO, "stopped", srv_text("by", "signal"));
-    return EXIT_SUCCESS;
+    return lost > 0 ? EXIT_FAILURE : EXIT_SUCCESS;
 }
 
 void srv_server_destroy(struct srv_server *server)

@@ -89,6 +89,7 @@ struct srv_entry {
 /* What the back end has done, for /metrics. */
 struct srv_journal_figures {
     _Atomic uint64_t records, bytes, groups, sync_us, snapshots, failures, size;
+    _Atomic uint64_t lost; /* records that were answered for, and given up at the end */
     /* Of many processes over one log: records that were read and do not count; how often the record
      * of another process came before entries that waited. */
     _Atomic uint64_t voided, conflicts;

@@ -12,7 +12,8 @@ enum {
     GROUP_BYTES = 4 << 20,  /* a group ends at the entry that reaches this size */
     KEPT_BYTES = 1 << 20,   /* what the thread keeps of its buffer between two entries */
     RECOVER_NS = 100000000, /* between two tries to recover, also while excerpts are read */
-    TIDY_NS = 1000000       /* between two slices of upkeep while nothing waits */
+    TIDY_NS = 1000000,      /* between two slices of upkeep while nothing waits */
+    GIVE_UP_S = 2           /* at the end of the service: for so long what failed is tried again */
 };
 
 struct entries {
@@ -41,6 +42,7 @@ struct grouped {
     bool stop;             /* the thread ends once nothing is queued */
     bool hurry;            /* no entry waits for company any more */
     bool hurried;          /* one that is queued does not */
+    double give_up;        /* with sync_ms: what fails is not tried again from then on; 0: it is */
     double since; /* with sync_ms: when the first that is queued was appended; 0: long ago */
     srv_journal_status trouble;  /* entries fail at this moment, and why */
     bool taken_back;             /* the loop has heard of all that failed */
@@ -124,6 +126,12 @@ static void add_to(_Atomic uint64_t *figure, uint64_t by)
     atomic_fetch_add_explicit(figure, by, memory_order_relaxed);
 }
 
+/* Returns whether it is a record, or comes with one. */
+static bool has_record(const struct srv_entry *entry)
+{
+    return entry->kind == SRV_ENTRY_RECORD || entry->kind == SRV_ENTRY_GONE || entry->replaces != 0;
+}
+
 /* Writes entries of `queue` as one group until it is large enough. Those that were written, or
  * tried, are moved to *group. */
 static srv_journal_status write_group(struct grouped *j, struct entries *queue,
@@ -144,8 +152,7 @@ static srv_journal_status write_group(struct grouped *j, struct entries *queue,
         if (status != SRV_JOURNAL_OK)
             return status;
         total += bytes->length;
-        records += entry->kind == SRV_ENTRY_RECORD || entry->kind == SRV_ENTRY_GONE ||
-                   entry->replaces != 0;
+        records += has_record(entry);
         add_to(&j->journal.figures.snapshots, entry->kind == SRV_ENTRY_SNAPSHOT);
     }
     const double begun = srv_clock();
@@ -202,12 +209,41 @@ static void gather(struct grouped *j)
     }
 }
 
+/* With sync_ms, at the end of the service: what has failed is tried again, but not for ever. Under
+ * the lock. */
+static void limit_tries(struct grouped *j)
+{
+    if (j->sync_ms != 0 && j->hurry && j->trouble != SRV_JOURNAL_OK && j->give_up == 0)
+        j->give_up = srv_clock() + GIVE_UP_S;
+}
+
+/* Returns whether nothing is tried any more. Under the lock. */
+static bool gives_up(const struct grouped *j)
+{
+    return j->give_up != 0 && srv_clock() >= j->give_up;
+}
+
+/* Gives up what waits, although it was answered for. The journal never works again: what comes
+ * later may rest on it. Under the lock. */
+static void give_up(struct grouped *j)
+{
+    for (struct srv_entry *e = j->queued.first; e != NULL; e = e->next)
+        e->status = j->trouble;
+    if (j->queued.first != NULL)
+        srv_bell_ring(j->bell);
+    move_all(&j->failed, &j->queued);
+    j->waiting = 0;
+    if (j->asked.first == NULL && !j->stop)
+        wait_for(j, 0);
+}
+
 /* The group failed: all that is not durable fails with it, unless it was settled already and must
  * be tried again. Under the lock. */
 static void fail(struct grouped *j, srv_journal_status status, struct entries *group)
 {
     add_to(&j->journal.figures.failures, 1);
     j->trouble = status;
+    limit_tries(j);
     move_before(&j->queued, group);
     j->since = 0;
     j->taken_back = j->sync_ms != 0;
@@ -282,7 +318,10 @@ static void *run(void *context)
             if (j->stop)
                 break;
             (void)read_slice(j);
-            recover(j);
+            if (gives_up(j))
+                give_up(j);
+            else
+                recover(j);
             continue;
         }
         if (j->queued.first != NULL) {
@@ -343,6 +382,7 @@ static void on_bell(void *context)
         return;
     for (struct srv_entry *e = failed.last, *previous; e != NULL; e = previous) {
         previous = e->previous;
+        add_to(&j->journal.figures.lost, e->answered && has_record(e));
         settle(e, e->status);
         e->released(e);
     }
@@ -441,6 +481,7 @@ static void hurry(struct srv_journal *journal)
     struct grouped *j = self(journal);
     (void)pthread_mutex_lock(&j->lock);
     j->hurry = true;
+    limit_tries(j);
     (void)pthread_cond_signal(&j->wake);
     (void)pthread_mutex_unlock(&j->lock);
 }

@@ -897,24 +897,39 @@ static long put_many(unsigned n)
     return status;
 }
 
-START_TEST(a_full_disk_refuses_changes_until_there_is_room)
+/* Makes a folder on a small disk, which a ballast fills in part. Returns false if the system does
+ * not allow that. */
+static bool begin_small(char ballast[static 96])
 {
+    static char megabyte[1 << 20];
     (void)snprintf(folder, sizeof folder, "/tmp/obbd-full-XXXXXX");
     ck_assert_ptr_nonnull(mkdtemp(folder));
     if (!mount_small()) {
         printf("no small disk can be mounted here: SKIPPED\n");
         ck_assert_int_eq(rmdir(folder), 0);
-        return;
+        return false;
     }
     (void)snprintf(data, sizeof data, "%s/data", folder);
-    char ballast[96];
-    (void)snprintf(ballast, sizeof ballast, "%s/ballast", folder);
-    static char megabyte[1 << 20];
+    (void)snprintf(ballast, 96, "%s/ballast", folder);
     FILE *file = fopen(ballast, "w");
     ck_assert_ptr_nonnull(file);
     for (int i = 0; i < 40; i++)
         ck_assert_uint_eq(fwrite(megabyte, sizeof megabyte, 1, file), 1);
     ck_assert_int_eq(fclose(file), 0);
+    return true;
+}
+
+static void end_small(void)
+{
+    ck_assert_int_eq(umount2(folder, MNT_DETACH), 0);
+    ck_assert_int_eq(rmdir(folder), 0);
+}
+
+START_TEST(a_full_disk_refuses_changes_until_there_is_room)
+{
+    char ballast[96];
+    if (!begin_small(ballast))
+        return;
     start();
     unsigned good = 0;
     long status = 200;
@@ -945,8 +960,53 @@ START_TEST(a_full_disk_refuses_changes_until_there_is_room)
     stop();
     printf("%u commits of 400 boxes until the disk was full\n", good);
     ck_assert_uint_gt(good, 0);
-    ck_assert_int_eq(umount2(folder, MNT_DETACH), 0);
-    ck_assert_int_eq(rmdir(folder), 0);
+    end_small();
+}
+END_TEST
+
+/* Takes all room that the small disk has left, also what was given up since the last call. */
+static void fill(FILE *filler)
+{
+    static char page[4096];
+    while (fwrite(page, sizeof page, 1, filler) == 1 && fflush(filler) == 0)
+        ;
+    clearerr(filler);
+}
+
+/* Commits are answered at once; those that the disk has no room for are tried until the end. */
+START_TEST(a_disk_that_stays_full_does_not_hold_up_the_end)
+{
+    enum { TIMES = 10, REST_MS = 30 };
+    char ballast[96], path[112];
+    if (!begin_small(ballast))
+        return;
+    start_with("--sync", "10");
+    (void)snprintf(path, sizeof path, "%s/filler", folder);
+    FILE *filler = fopen(path, "w");
+    ck_assert_ptr_nonnull(filler);
+    unsigned commits = 0;
+    for (int broken = 0; broken < TIMES; commits++) {
+        ck_assert_uint_lt(commits, 200);
+        (void)put_many(commits);
+        fill(filler);
+        wait_ms(REST_MS);
+        broken = metric("obbd_journal_broken") != 0 ? broken + 1 : 0;
+    }
+    http_close(client);
+    const double begun = now_ms();
+    ck_assert_int_eq(daemon_stop(&obbd), 1);
+    const double took = now_ms() - begun;
+    printf("it ended after %.0f ms\n", took);
+    ck_assert_double_lt(took, test_timeout(5) * 1000);
+    (void)fclose(filler);
+    ck_assert_int_eq(unlink(path), 0);
+    start(); /* what is there is a beginning */
+    struct http_answer answer = {0};
+    http_send(client, "GET", S, NULL, NULL, &answer);
+    ck_assert(answer.status == 200 || answer.status == 404);
+    http_answer_fini(&answer);
+    stop();
+    end_small();
 }
 END_TEST
 
@@ -972,6 +1032,7 @@ int main(void)
     TCase *full = tcase_create("full");
     tcase_set_timeout(full, test_patience(120));
     tcase_add_test(full, a_full_disk_refuses_changes_until_there_is_room);
+    tcase_add_test(full, a_disk_that_stays_full_does_not_hold_up_the_end);
     suite_add_tcase(suite, full);
     return test_main(suite);
 }

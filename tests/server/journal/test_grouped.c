@@ -374,6 +374,42 @@ START_TEST(entries_that_need_not_be_durable_are_settled_at_once_and_written_late
 }
 END_TEST
 
+/* The disk is full, and stays so. */
+START_TEST(at_the_end_what_was_answered_is_given_up_after_a_while)
+{
+    begin(1);
+    run(2);
+    const size_t kept = memory.count;
+    ck_assert_uint_eq(kept, appended);
+    memory.fails_with = SRV_JOURNAL_FULL;
+    atomic_store(&memory.refuse_recovery, SIZE_MAX);
+    atomic_store(&memory.fail_in, 1);
+    for (size_t i = 0; i < 10; i++)
+        append();
+    while (srv_journal_state(journal) == SRV_JOURNAL_OK || settled < appended)
+        srv_loop_step(loop, 10);
+    ck_assert_uint_eq(good, appended); /* all are answered */
+    ck_assert_uint_eq(released, kept);
+    const double begun = srv_clock();
+    srv_journal_hurry(journal);
+    while (released < appended)
+        srv_loop_step(loop, 10);
+    const double took = srv_clock() - begun;
+    printf("given up after %.1f s\n", took);
+    ck_assert_double_gt(took, 1);
+    ck_assert_double_lt(took, test_timeout(4));
+    atomic_store(&memory.refuse_recovery, 0); /* too late */
+    append();
+    while (released < appended)
+        srv_loop_step(loop, 10);
+    ck_assert_uint_eq(memory.count, kept);
+    ck_assert_uint_eq(atomic_load(&srv_journal_figures(journal)->lost), 11);
+    ck_assert_uint_eq(srv_journal_waiting(journal), 0);
+    end();
+    ck_assert_uint_eq(memory.count, kept);
+}
+END_TEST
+
 /* If it waited for its time, which is a day, this test would not end. */
 START_TEST(an_entry_that_hurries_takes_along_what_waits)
 {
@@ -432,6 +468,7 @@ int main(void)
     tcase_add_test(tests, a_failure_takes_all_that_follows_with_it);
     tcase_add_test(tests, an_entry_without_memory_takes_its_group_with_it);
     tcase_add_test(tests, entries_that_need_not_be_durable_are_settled_at_once_and_written_later);
+    tcase_add_test(tests, at_the_end_what_was_answered_is_given_up_after_a_while);
     tcase_add_test(tests, an_entry_that_hurries_takes_along_what_waits);
     tcase_add_test(tests, the_end_writes_what_waits);
     tcase_add_test(tests, records_are_forgotten_slice_by_slice);
