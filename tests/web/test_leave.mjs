@@ -39,6 +39,30 @@ test("a daemon that shuts down says so, and the page waits for the next one", as
     assert.equal(await other.stop(), 0);
 });
 
+test("a scene that is put a while after its daemon has come back is waited for, and one that is deleted is not", async () => {
+    let other = await startDaemon(0, []);
+    await other.commit("match", { put: { a: CUBE(0) } });
+    const opened = await openPage(browser, other.url, { expected: [/net::ERR_|status of (404|503)/] });
+    const { page } = opened;
+    await listen(page);
+    await page.goto(`${other.url}/#match`);
+    await page.waitForSelector("#status[data-state=live]");
+    assert.equal(await other.stop(), 0);
+    other = await startDaemon(other.port, []);
+    await said(page, /does not have this scene now\. Trying again\./);
+    assert.equal(await page.getAttribute("#status", "data-state"), "lost");
+    await other.commit("match", { put: { b: CUBE(0), c: CUBE(9) } });
+    await page.waitForSelector("#status[data-state=live]");
+    await page.waitForSelector("#notice", { state: "hidden" });
+    await until("its boxes", async () => (await page.locator(".item .name").allTextContents()).join() === "b,c");
+    await other.commit("match", { remove: ["b"] });
+    await revision(page, 2);
+    assert.equal((await other.call("DELETE", "/v1/scenes/match")).status, 204);
+    await page.waitForSelector("#status[data-state=gone]");
+    await opened.close();
+    assert.equal(await other.stop(), 0);
+});
+
 test("a client that was too slow catches up", async () => {
     const scene = await makeScene({ a: CUBE(0) });
     const opened = await openPage(browser, daemon.url);

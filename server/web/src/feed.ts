@@ -125,6 +125,7 @@ export class Feed {
         for (const known of [this.wantPut, this.wantPose, this.wantRelation, this.placed, this.readings, this.gone]) known.clear();
         let last = ""; // id of the last message
         let fresh = true; // the state is to be loaded
+        let wasThere = false; // the scene, since it was opened
         let wait = FIRST_WAIT_MS;
         let early = this.reader.first(boxesPath(scene), signal); // as long as the daemon is the one that was asked
         store.setConnection("connecting");
@@ -169,6 +170,7 @@ export class Feed {
                         store.ring.begin(store.revision, store.time);
                         if (fresh) this.settle();
                         fresh = false;
+                        wasThere = true;
                         store.setConnection("live");
                     }
                     last = message.id || last;
@@ -178,14 +180,15 @@ export class Feed {
                 if (!signal.aborted) store.setConnection("lost", farewell);
             } catch (error) {
                 if (signal.aborted) return;
-                if (error instanceof Problem && error.status === 404) {
+                const missing = error instanceof Problem && error.status === 404;
+                if (missing && !wasThere) {
                     store.setConnection("gone", "There is no such scene.");
                     return;
                 }
                 // A stream that broke is gone on with. Out of reach, the daemon may come back as another process, whose revisions
-                // are not those we know.
+                // are not those we know, and which answers before somebody has put the scene again.
                 if (!opened) fresh = true;
-                const reason = error instanceof Problem ? error.message : "The daemon does not answer.";
+                const reason = missing ? "The daemon does not have this scene now." : error instanceof Problem ? error.message : "The daemon does not answer.";
                 store.setConnection("lost", `${reason} Trying again.`);
             }
             void early?.return(undefined);
