@@ -64,6 +64,39 @@ test("a scene that keeps no questions is told to by a button; then they come, an
     await close();
 });
 
+test("a box narrows what names it by its name, by its id and in columns: those kept before, and those that come", async () => {
+    const scene = await makeScene({ near: CUBE(5), far: CUBE(10), beside: CUBE(5, 9) }, { record: 100 }); // 1, 2 and 3
+    const { page, close } = await showBlind(scene);
+    const [ray, along] = [{ from: [0, 0, 0], to: [20, 0, 0] }, { origins: [0, 9, 0, 0, 0, 0], directions: [1, 0, 0, 1, 0, 0], max_distances: 30 }];
+    const questions = [
+        ["ray", { rays: [ray], tag: "by name" }],
+        ["ray", { rays: [ray], by: "id", tag: "by id" }],
+        ["ray", { rays: along, columns: true, tag: "in columns" }],
+        ["pairs", { pairs: [1, 2], by: "id", tag: "a pair by id" }],
+        ["pairs", { pairs: [2, 3], by: "id", tag: "another pair" }],
+        ["ray", { rays: [{ from: [10, 9, 0], to: [10, -9, 0] }], by: "id", tag: "another box" }],
+        ["point", { points: [[1, 1, 1]], tag: "near" }], // numbers that are no ids, and a name that is no box
+    ];
+    const all = async () => {
+        for (const [kind, body] of questions) await cast(scene, body, kind);
+    };
+    const wanted = ["a pair by id", "in columns", "by id", "by name"];
+    await all();
+    await open(page);
+    await until("all of them", async () => (await listed(page)).length === questions.length);
+    await page.fill("#shots-box", "near");
+    await page.keyboard.press("Enter");
+    await until("those kept before", async () => (await listed(page)).join() === wanted.join());
+    assert.deepEqual(await outcomes(page), ["missed", "hit beside and 1 more", "hit near", "hit near"]);
+    await all();
+    await cast(scene, questions[0][1]); // the last one
+    const twice = ["by name", ...wanted, ...wanted];
+    await until("those that come", async () => (await listed(page)).join() === twice.join());
+    const { body } = await daemon.call("GET", `/v1/scenes/${scene}/queries?box=near`);
+    assert.deepEqual(body.queries.map(({ tag }) => tag).reverse(), twice);
+    await close();
+});
+
 test("a shot that is chosen says of each box near it why it was hit or not: the gap and the axis, the filter, what was before it", async () => {
     const scene = await makeScene({ near: CUBE(5), far: CUBE(10), beside: CUBE(5, 2.5), friend: { ...CUBE(15), category: 4 }, own: { ...CUBE(0), entity: "ann" } }, { record: 100 });
     const { page, close } = await showBlind(scene);

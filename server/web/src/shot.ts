@@ -82,10 +82,16 @@ export function hasHit(shot: Shot): boolean {
     return shot.kind === "all-pairs" ? (shot.answer.count ?? 0) > 0 : foundOf(shot).length > 0;
 }
 
-/** Does the question or its answer name the box? */
-export function names({ query, answer }: Shot, box: string): boolean {
-    const holds = (value: unknown): boolean => value === box || (typeof value === "object" && value !== null && Object.values(value).some(holds));
-    return holds(query) || holds(answer);
+const HOLD_BOXES = new Set(["box", "boxes", "pair", "pairs", "shapes", "exclude", "missing", "explain", "behind"]);
+
+/** Does the question or its answer name the box, or give its id? Takes the same members for boxes as the daemon's list does. */
+export function names({ query, answer }: Shot, name: string, id: number | undefined): boolean {
+    const holds = (value: unknown, boxes: boolean): boolean => {
+        if (typeof value !== "object" || value === null) return boxes && (value === name || (id !== undefined && value === id));
+        if (Array.isArray(value)) return value.some((item) => holds(item, boxes));
+        return Object.entries(value).some(([key, member]) => key !== "data" && holds(member, HOLD_BOXES.has(key)));
+    };
+    return holds(query, false) || holds(answer, false);
 }
 
 export function explained({ verdict, by, gap, axis, behind }: Explanation, nameOf: (ref: Ref) => string): string {

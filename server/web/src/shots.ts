@@ -105,11 +105,12 @@ export class Shots {
         return new URLSearchParams(Object.entries({ tag, box, hit }).filter(([, value]) => value !== ""));
     }
 
-    /** As the daemon's list takes it. */
+    /** For what comes: the same filter as that of the daemon's list. */
     private passes(shot: Shot): boolean {
         const filter = this.filter;
         const [tag, box, hit] = ["tag", "box", "hit"].map((name) => filter.get(name));
-        return (tag === null || shot.tag === tag) && (box === null || names(shot, box)) && (hit === null || hasHit(shot) === (hit === "true"));
+        if ((tag !== null && shot.tag !== tag) || (hit !== null && hasHit(shot) !== (hit === "true"))) return false;
+        return box === null || names(shot, box, this.store.live.boxes.get(box)?.id);
     }
 
     /** Reads what is kept, and then what comes. */
@@ -130,7 +131,9 @@ export class Shots {
                 };
                 for await (const { event, data } of messages(connect, { signal })) {
                     await begun;
-                    if (event === "query") this.take([JSON.parse(data) as Shot]);
+                    if (event !== "query") continue;
+                    const shot = JSON.parse(data) as Shot;
+                    if (this.passes(shot)) this.take([shot]);
                 }
             } catch {
                 // what is said about the connection is said elsewhere
@@ -151,7 +154,7 @@ export class Shots {
     }
 
     private take(shots: Shot[]): void {
-        for (const shot of shots) if (this.passes(shot)) this.shots.set(shot.id, shot);
+        for (const shot of shots) this.shots.set(shot.id, shot);
         for (const id of this.shots.keys()) {
             if (this.shots.size <= KEPT) break;
             this.shots.delete(id);
