@@ -97,6 +97,17 @@ test("a box narrows what names it by its name, by its id and in columns: those k
     await close();
 });
 
+test("rays in columns are drawn as long as they are: each of its own length, all of one, without an end, and to a target", async () => {
+    const { raysOf } = await module("shot");
+    const rays = { origins: [0, 0, 0, 0, 5, 0], directions: [1, 0, 0, 0, 2, 0] };
+    const ends = (more) => raysOf({ query: { rays: { ...rays, ...more } } }, 3, 1000).map(([from, to]) => [...from, ...to].join());
+    assert.deepEqual(ends({ max_distances: [3, 4] }), ["0,0,0,3,0,0", "0,5,0,0,9,0"]);
+    assert.deepEqual(ends({ max_distances: 30 }), ["0,0,0,30,0,0", "0,5,0,0,35,0"]);
+    assert.deepEqual(ends({ max_distances: 5000 }), ["0,0,0,1000,0,0", "0,5,0,0,1005,0"]);
+    assert.deepEqual(ends({}), ["0,0,0,1000,0,0", "0,5,0,0,1005,0"]);
+    assert.deepEqual(ends({ directions: undefined, targets: [7, 7, 7, 8, 8, 8] }), ["0,0,0,7,7,7", "0,5,0,8,8,8"]);
+});
+
 test("a shot that is chosen says of each box near it why it was hit or not: the gap and the axis, the filter, what was before it", async () => {
     const scene = await makeScene({ near: CUBE(5), far: CUBE(10), beside: CUBE(5, 2.5), friend: { ...CUBE(15), category: 4 }, own: { ...CUBE(0), entity: "ann" } }, { record: 100 });
     const { page, close } = await showBlind(scene);

@@ -30,7 +30,7 @@ interface RayColumns {
     origins: Numbers;
     directions?: Numbers;
     targets?: Numbers;
-    max_distances?: Numbers;
+    max_distances?: Numbers | number; // one for all rays
 }
 
 type Shape = Ref | { center?: Numbers; half_extents?: Numbers; sphere?: { center: Numbers; radius: number }; capsule?: { a: Numbers; b: Numbers; radius: number } };
@@ -113,9 +113,10 @@ export function raysOf({ query: { rays } }: Shot, dimensions: number, reach: num
             from && to ? [from, to] : [origin ?? [], on(origin ?? [], direction ?? [], Math.min(reach, max_distance ?? reach))],
         );
     const { origins, directions, targets, max_distances } = rays;
+    const lengthOf = (i: number) => (typeof max_distances === "number" ? max_distances : max_distances?.[i]) ?? reach;
     return Array.from({ length: origins.length / dimensions }, (_, i) => {
         const of = (column: Numbers) => column.slice(i * dimensions, (i + 1) * dimensions);
-        return [of(origins), targets ? of(targets) : on(of(origins), of(directions ?? []), Math.min(reach, max_distances?.[i] ?? reach))];
+        return [of(origins), targets ? of(targets) : on(of(origins), of(directions ?? []), Math.min(reach, lengthOf(i)))];
     });
 }
 
