@@ -86,6 +86,28 @@ test("at most 30 commits a second, however fast the pointer moves, and the last 
     await close();
 });
 
+test("a box that is dragged while another scene is opened goes no further, and that of the same name in the other one stays", async () => {
+    const [scene, next] = [await makeScene({ a: CUBE(0) }), await makeScene({ a: CUBE(0), b: CUBE(9) })];
+    const { page, close } = await show(scene);
+    await page.keyboard.press("3");
+    await select(page, "a");
+    const pull = await grip(page, [0, 0], [1, 1], 0);
+    await pull(0.5);
+    await until("on its way", async () => (await daemon.box(scene, "a")).center[0] > 0.2);
+    await page.evaluate((name) => (location.hash = name), next);
+    await until("its boxes", async () => (await page.locator(".item .name").allTextContents()).join() === "a,b");
+    await page.waitForSelector("#status[data-state=live]");
+    await pull(0.8);
+    await pause();
+    await page.mouse.up();
+    await until("the sentence", async () => (await page.textContent("#message-text")) === `${scene}, move a: Another scene was opened before it was done.`);
+    assert.ok(await page.isHidden("#message-again"));
+    await revision(page, 1);
+    assert.deepEqual((await daemon.box(next, "a")).center, [0, 0, 0]);
+    assert.ok((await daemon.box(scene, "a")).center[0] < 0.7);
+    await close();
+});
+
 test("a box that is dragged and put back is where it was, and there is nothing to undo", async () => {
     const scene = await makeScene({ a: CUBE(0) });
     const { page, close } = await show(scene);

@@ -77,6 +77,52 @@ test("boxes that were deleted here and put again by somebody before that was ans
     await close();
 });
 
+test("an edit that is answered when another scene is open stays in its own, and what waited behind it is not done", async () => {
+    const scene = await makeScene({ a: CUBE(0), b: CUBE(9) });
+    const next = await makeScene({ a: CUBE(50), c: CUBE(60) });
+    const { page, close } = await showBlind(scene);
+    await select(page, "a");
+    const { asked, goOn } = await hold(page, "PATCH", "**/boxes/a");
+    await field(page, "Center y", 3);
+    await asked;
+    await field(page, "Category", 4);
+    await page.click(".tools [data-command=add]");
+    await page.evaluate((name) => (location.hash = name), next);
+    await until("its boxes", async () => (await names(page)).join() === "a,c");
+    await page.waitForSelector("#status[data-state=live]");
+    goOn();
+    await settled(page);
+    assert.deepEqual(await names(page), ["a", "c"]);
+    await select(page, "a");
+    assert.deepEqual([await value(page, "Center x"), await value(page, "Center y"), await value(page, "Category")], ["50", "0", "1"]);
+    assert.ok(await page.isDisabled("#undo"));
+    assert.equal(await page.textContent("#message-text"), `${scene}, category of a: Another scene was opened before it was done.`);
+    const { center, category } = await daemon.box(scene, "a");
+    assert.deepEqual([center, category], [[0, 3, 0], 1]);
+    for (const name of [scene, next]) assert.equal(await daemon.box(name, "box-1"), null);
+    assert.equal((await daemon.call("GET", `/v1/scenes/${next}`)).body.revision, 1);
+    await close();
+});
+
+test("boxes that were deleted in a scene before another one was opened are not missing there", async () => {
+    const scene = await makeScene({ a: CUBE(0), b: CUBE(9) });
+    const next = await makeScene({ a: CUBE(50), c: CUBE(60) });
+    const { page, close } = await showBlind(scene);
+    await select(page, "a");
+    const { asked, goOn } = await hold(page, "POST", "**/commit");
+    await page.keyboard.press("Delete");
+    await asked;
+    await page.evaluate((name) => (location.hash = name), next);
+    await until("its boxes", async () => (await names(page)).join() === "a,c");
+    await page.waitForSelector("#status[data-state=live]");
+    goOn();
+    await settled(page);
+    assert.deepEqual(await names(page), ["a", "c"]);
+    assert.ok(await page.isDisabled("#undo"));
+    assert.ok(await page.isHidden("#message"));
+    await close();
+});
+
 test("a box that was put, and posed while it was read, is both", async () => {
     const scene = await makeScene({ a: CUBE(0), b: CUBE(9) });
     const { page, close } = await showBlind(scene);

@@ -1,6 +1,6 @@
 // Boxes that are dragged: others see them on their way, and when they have arrived it is one step to undo.
 import type { Box, Pose } from "./box";
-import type { Edits } from "./edits";
+import type { Edits, Visit } from "./edits";
 
 const EVERY_MS = 1000 / 30; // at least between two commits
 
@@ -9,6 +9,7 @@ export class Drag {
     private going: Promise<void> | null = null;
     private refused = false;
     private last: Box[]; // as they were sent last
+    private readonly visit: Visit;
 
     /** @param began the boxes as they were before */
     constructor(
@@ -16,6 +17,7 @@ export class Drag {
         private readonly began: Box[],
     ) {
         this.last = began;
+        this.visit = edits.open;
     }
 
     /** They are there now. Of places that come faster than they can be sent the newest counts. */
@@ -27,7 +29,7 @@ export class Drag {
     /** They have arrived. False: refused, as `edits` says. What is begun from now on, an undo for one, comes after it. */
     end(label: string, poses: Map<string, Pose>): Promise<boolean> {
         this.wanted = null;
-        return this.edits.arrive(label, this.began, () => this.last, poses);
+        return this.edits.arrive(this.visit, label, this.began, () => this.last, poses);
     }
 
     private async go(): Promise<void> {
@@ -35,7 +37,7 @@ export class Drag {
             const poses = this.wanted;
             this.wanted = null;
             const begun = performance.now();
-            if (await this.edits.pass(this.last, poses)) this.last = this.began.map((box) => ({ ...box, ...poses.get(box.name) }));
+            if (await this.edits.pass(this.visit, this.last, poses)) this.last = this.began.map((box) => ({ ...box, ...poses.get(box.name) }));
             else this.refused = true; // the end says why
             await new Promise((resolve) => setTimeout(resolve, begun + EVERY_MS - performance.now()));
         }

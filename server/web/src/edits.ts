@@ -21,8 +21,23 @@ export interface Conflict {
     again: () => Promise<void>;
 }
 
+/** A scene while it is open. What was begun in it belongs to it, also where another one is open before that is answered. */
+export interface Visit {
+    readonly scene: string;
+}
+
 /** Somebody else has changed the same. */
 class Clash extends Error {}
+
+/** It was done, and its scene is not open any more: what the page knows is about another one. */
+class Left extends Error {}
+
+/** It was not done while its scene was open. */
+class Late extends Error {
+    constructor() {
+        super("Another scene was opened before it was done.");
+    }
+}
 
 interface Answer {
     revision: number;
@@ -50,6 +65,7 @@ export class Edits {
     private undone: Edit[] = [];
     private readonly own = new Map<string, Fields>(); // by name, what was last written from here
     private readonly places = new Map<string, number>(); // of boxes removed from here, by name
+    private visit: Visit = { scene: "" };
     private queue: Promise<unknown> = Promise.resolve();
     private waiting = 0;
 
@@ -67,9 +83,10 @@ export class Edits {
         return this.undone.at(-1)?.label ?? null;
     }
 
-    /** When all that was begun is answered. What acts on the selection waits for it: it may be about to change. */
-    get settled(): Promise<unknown> {
-        return this.queue;
+    /** Acts when all that was begun is answered, if the same scene is open then. What acts on the selection waits so: it may be about to change. */
+    whenSettled(act: () => void): void {
+        const { visit } = this;
+        void this.queue.then(() => visit === this.visit && act());
     }
 
     /** Is there one that is not answered yet? */
@@ -77,7 +94,14 @@ export class Edits {
         return this.waiting > 0;
     }
 
-    forget(): void {
+    /** The scene that is open. */
+    get open(): Visit {
+        return this.visit;
+    }
+
+    /** Another scene is opened, or the same one anew. */
+    enter(scene: string): void {
+        this.visit = { scene };
         this.done = [];
         this.undone = [];
         this.own.clear();
@@ -116,11 +140,11 @@ export class Edits {
 
     /** Boxes go elsewhere, all at once, and go on from there: nothing is to be undone yet, and what is refused is not said.
      * They are given as they were sent last, or as the user saw them when it began. */
-    pass(boxes: Box[], poses: Map<string, Pose>): Promise<boolean> {
+    pass(visit: Visit, boxes: Box[], poses: Map<string, Pose>): Promise<boolean> {
         const turn = this.queue.then(async () => {
             this.busyWith(1);
             try {
-                await this.make(alterations(boxes, poses), false);
+                await this.make(visit, alterations(boxes, poses), false);
                 return true;
             } catch {
                 return false;
@@ -134,24 +158,28 @@ export class Edits {
 
     /** Boxes that passed other places have arrived: one step to undo. `began`: as they were before; `sent`: as they were sent last, once
      * all that passed is answered. */
-    arrive(label: string, began: Box[], sent: () => Box[], poses: Map<string, Pose>): Promise<boolean> {
-        return this.inTurn(label, async (force) => {
-            const boxes = sent();
-            const passed = alterations(began, new Map(boxes.map((box) => [box.name, box])));
-            try {
-                await this.make(alterations(boxes, poses), force);
-            } catch (error) {
-                if (!force && passed.size > 0) this.did(label, passed); // as far as they came
-                throw error;
-            }
-            const changes = alterations(force ? boxes : began, poses);
-            if (changes.size > 0) this.did(label, changes);
-        });
+    arrive(visit: Visit, label: string, began: Box[], sent: () => Box[], poses: Map<string, Pose>): Promise<boolean> {
+        return this.inTurn(
+            label,
+            async (force) => {
+                const boxes = sent();
+                const passed = alterations(began, new Map(boxes.map((box) => [box.name, box])));
+                try {
+                    await this.make(visit, alterations(boxes, poses), force);
+                } catch (error) {
+                    if (!force && visit === this.visit && passed.size > 0) this.did(label, passed); // as far as they came
+                    throw error;
+                }
+                const changes = alterations(force ? boxes : began, poses);
+                if (changes.size > 0) this.did(label, changes);
+            },
+            visit,
+        );
     }
 
     private apply(label: string, make: () => Map<string, Change>): Promise<boolean> {
-        return this.inTurn(label, async (force) => {
-            const changes = await this.make(make(), force);
+        return this.inTurn(label, async (force, visit) => {
+            const changes = await this.make(visit, make(), force);
             if (changes.size > 0) this.did(label, changes);
         });
     }
@@ -167,20 +195,20 @@ export class Edits {
     }
 
     undo(): Promise<boolean> {
-        return this.inTurn(`undo ${this.undoLabel}`, async (force) => {
+        return this.inTurn(`undo ${this.undoLabel}`, async (force, visit) => {
             const edit = this.done.at(-1);
             if (!edit) return;
-            this.putBack(await this.make(new Map([...edit.changes].map(([name, change]) => [name, reversed(change)])), force));
+            this.putBack(await this.make(visit, new Map([...edit.changes].map(([name, change]) => [name, reversed(change)])), force));
             this.undone.push(edit);
             this.done.pop();
         });
     }
 
     redo(): Promise<boolean> {
-        return this.inTurn(`redo ${this.redoLabel}`, async (force) => {
+        return this.inTurn(`redo ${this.redoLabel}`, async (force, visit) => {
             const edit = this.undone.at(-1);
             if (!edit) return;
-            this.putBack(await this.make(edit.changes, force));
+            this.putBack(await this.make(visit, edit.changes, force));
             this.done.push(edit);
             this.undone.pop();
         });
@@ -195,15 +223,17 @@ export class Edits {
         this.store.changed("boxes");
     }
 
-    private inTurn(label: string, work: (force: boolean) => Promise<void>): Promise<boolean> {
+    private inTurn(label: string, work: (force: boolean, visit: Visit) => Promise<void>, visit = this.visit): Promise<boolean> {
         const attempt = async (force: boolean): Promise<boolean> => {
             this.conflict = null;
             this.failure = "";
             this.busyWith(1);
             try {
-                await work(force);
+                if (visit !== this.visit) throw new Late();
+                await work(force, visit);
                 return true;
             } catch (error) {
+                if (error instanceof Left) return false;
                 if (error instanceof Clash)
                     this.conflict = {
                         label,
@@ -212,7 +242,10 @@ export class Edits {
                             await attempt(true);
                         },
                     };
-                else this.failure = error instanceof Problem ? error.message : "The daemon does not answer.";
+                else {
+                    const told = error instanceof Problem || error instanceof Late ? error.message : "The daemon does not answer.";
+                    this.failure = visit === this.visit ? told : `${visit.scene}, ${label}: ${told}`;
+                }
                 return false;
             } finally {
                 this.busyWith(-1);
@@ -223,21 +256,32 @@ export class Edits {
         return turn;
     }
 
-    /** Does it, and gives what was done. With `force` whatever others did is written over, where there still is a box to write to. */
-    private async make(changes: Map<string, Change>, force: boolean): Promise<Map<string, Change>> {
+    /**
+     * Does it, and gives what was done. With `force` whatever others did is written over, where there still is a box to write to.
+     * @throws Left if it was done, and whatever else if not
+     */
+    private async make(visit: Visit, changes: Map<string, Change>, force: boolean): Promise<Map<string, Change>> {
         for (let attempt = 0; ; attempt++) {
+            if (visit !== this.visit) throw new Late();
             if (!force) this.check(changes);
             const meant = this.onWhatIs(changes);
             if (meant.size === 0) return meant;
             try {
-                await this.send(meant, !force, attempt < CAREFUL);
+                await this.send(visit, meant, !force, attempt < CAREFUL);
                 return meant;
             } catch (error) {
                 const behind = error instanceof Problem && (error.status === 412 || error.status === 404);
-                if (!behind || attempt > CAREFUL) throw error;
-                await this.feed.reread([...changes.keys()]);
+                if (!behind || attempt > CAREFUL || visit !== this.visit) throw error;
+                await this.feed.reread([...changes.keys()]).catch((reason) => {
+                    throw visit === this.visit ? reason : new Late();
+                });
             }
         }
+    }
+
+    /** @throws Left if another scene is open now. */
+    private stay(visit: Visit): void {
+        if (visit !== this.visit) throw new Left();
     }
 
     /** @throws Clash if somebody else has changed the same. */
@@ -271,10 +315,10 @@ export class Edits {
      * One request. `checked`: what is made may not be there already; `careful`: nor may a box have been changed since it was seen,
      * except that what moves moves on.
      */
-    private async send(changes: Map<string, Change>, checked: boolean, careful: boolean): Promise<void> {
+    private async send(visit: Visit, changes: Map<string, Change>, checked: boolean, careful: boolean): Promise<void> {
         const { store, own } = this;
         const { boxes } = store.live;
-        const scene = store.info?.name ?? "";
+        const { scene } = visit;
         const [[first, only]] = changes;
         const single = changes.size === 1 && only.alters ? boxes.get(first) : undefined;
         if (single) {
@@ -284,6 +328,7 @@ export class Edits {
             const condition: Record<string, string> = stable ? { "If-Match": `"${single.seen}"` } : {};
             const path = scenePath(scene, `/boxes/${encodeURIComponent(first)}`);
             const { revision, time, ...box } = await this.client.call<Box & { revision: number; time: number }>("PATCH", path, patch, undefined, condition);
+            this.stay(visit);
             own.set(first, { ...own.get(first), ...fields });
             this.feed.adopt({ ...box, seen: revision });
             store.changed("boxes");
@@ -311,6 +356,7 @@ export class Edits {
         }
         const body = { if_box: conditions, remove, put, pose };
         const answer = await this.client.call<Answer>("POST", scenePath(scene, "/commit"), body);
+        this.stay(visit);
         // shown at once; the events that follow say the same, and what collides
         const seen = answer.revision;
         for (const name of remove) {
@@ -329,7 +375,7 @@ export class Edits {
             if (box.frame !== undefined) framed.push(name);
             else if (isPlain(box)) this.feed.adopt({ ...box, name, id: answer.ids?.[name] ?? boxes.get(name)?.id ?? 0, seen });
         }
-        if (framed.length > 0) await this.feed.reread(framed); // where they stand in the scene
+        if (framed.length > 0) await this.feed.reread(framed).finally(() => this.stay(visit)); // where they stand in the scene
         store.changed("boxes");
     }
 }

@@ -156,7 +156,7 @@ const sceneSelect = byId<HTMLSelectElement>("scene");
 const NEW_SCENE = ""; // no scene has an empty name
 
 function open(name: string): void {
-    edits.forget();
+    edits.enter(name);
     playback.go(null);
     store.setTool("select");
     address.opened(name);
@@ -274,8 +274,10 @@ file.addEventListener("change", async () => {
     const chosen = file.files?.[0];
     file.value = "";
     if (!chosen || !store.editable) return;
+    const visit = edits.open;
     try {
-        await edits.put(`import ${chosen.name}`, parseBoxes(await chosen.arrayBuffer()));
+        const boxes = parseBoxes(await chosen.arrayBuffer());
+        if (visit === edits.open) await edits.put(`import ${chosen.name}`, boxes);
     } catch (error) {
         edits.failure = (error as Error).message;
         showMessages();
@@ -320,9 +322,9 @@ function setSnap(on: boolean): void {
 snapStep.addEventListener("change", () => setSnap(true));
 
 const commands: Record<string, () => void> = {
-    add: () => void edits.settled.then(add),
-    duplicate: () => void edits.settled.then(duplicate),
-    delete: () => void edits.settled.then(remove),
+    add: () => edits.whenSettled(add),
+    duplicate: () => edits.whenSettled(duplicate),
+    delete: () => edits.whenSettled(remove),
     undo: () => void edits.undo(),
     redo: () => void edits.redo(),
     move: () => setHandle("translate"),

@@ -27,7 +27,7 @@ export class Several {
             const made: NumberRow = new NumberRow(label, parts, () => {
                 const values = made.read();
                 if (!values || values.every((value) => value === rest)) return;
-                void this.edits.settled.then(() => this.apply(label.toLowerCase(), change(values))); // from where the last one leaves them
+                this.edits.whenSettled(() => this.apply(label.toLowerCase(), change(values))); // from where the last one leaves them
                 made.inputs.forEach((input) => (input.value = String(rest)));
             });
             made.write(parts.map(() => rest));
