@@ -27,8 +27,8 @@ export class Keyed<T> {
         const focused = document.activeElement;
         for (const [key, element] of known) {
             if (items.has(key)) continue;
+            known.delete(key); // first: where it has the focus, its removal is heard, and whoever hears of it may show anew
             element.remove();
-            known.delete(key);
         }
         let next = parent.firstElementChild;
         for (const [key, item] of items) {
