@@ -1,7 +1,7 @@
 #!/usr/bin/env node
 // What happens in a scene: its numbers each second, and the pairs that begin and end.
 import assert from "node:assert/strict";
-import { rulesHeld, test, until } from "./harness.mjs";
+import { openPage, rulesHeld, startDaemon, test, until } from "./harness.mjs";
 import { blind, makeLive, showBlind, shown } from "./live.mjs";
 import { CUBE, daemon, makeScene, revision, runAll, selected } from "./words.mjs";
 
@@ -38,6 +38,42 @@ test("pairs that begin and end are listed in order, narrowed by a box, and one t
     await page.click("#now");
     await revision(page, 6);
     await close();
+});
+
+test("after a restart of the daemon the list begins anew, and of a row that was pressed before it is said that its moment is not kept", async () => {
+    let other = await startDaemon(0, []);
+    const near = { pose: { a: { center: [9, 0, 0] } } };
+    const away = { pose: { a: { center: [0, 0, 0] } } };
+    await other.commit("match", { put: { a: CUBE(0), b: CUBE(10) } });
+    const opened = await openPage(blind, other.url, { expected: [/WebGL/, /net::ERR_|status of (404|503)/] });
+    const { page } = opened;
+    await page.goto(`${other.url}/#match`);
+    await page.waitForSelector("#status[data-state=live]");
+    await page.click("#tab-events");
+    for (const change of [near, away]) await other.commit("match", change);
+    await until("both", async () => (await rows(page)).length === 2);
+    await page.locator("#events-list button").last().hover();
+    await page.mouse.down();
+    assert.equal(await other.stop(), 0);
+    other = await startDaemon(other.port, []);
+    await other.commit("match", { put: { a: CUBE(0), b: CUBE(10) } });
+    for (let i = 1; i <= 4; i++) await other.commit("match", { pose: { a: { center: [-i, 0, 0] } } });
+    await revision(page, 5);
+    await until("none", async () => (await page.textContent("#events-sum")) === "No pair has begun or ended yet");
+    assert.equal((await rows(page)).length, 2); // they stay while one is pressed
+    await page.mouse.up();
+    await until("the sentence", async () => (await page.textContent("#events-refusal")) === "The page does not keep that moment any more.");
+    assert.equal(await page.textContent("#status-text"), "live");
+    assert.deepEqual(await selected(page), []);
+    await until("no row", async () => (await rows(page)).length === 0);
+    await page.mouse.move(2, 2);
+    for (const change of [near, away]) await other.commit("match", change);
+    await until("the new ones", async () => (await rows(page)).length === 2);
+    await page.locator("#events-list button").last().click();
+    await until("the state of then", async () => (await page.textContent("#revision")) === "revision 6");
+    assert.equal(await page.textContent("#events-refusal"), "");
+    await opened.close();
+    assert.equal(await other.stop(), 0);
 });
 
 test("the numbers of a scene that moves: commits, boxes, pairs as the daemon tells them, and how fast it answers", async () => {

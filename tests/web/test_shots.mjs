@@ -2,7 +2,7 @@
 // What others ask a scene: seen as it comes, drawn, asked again as it was asked, and explained.
 import assert from "node:assert/strict";
 import { Line3, Vector3 } from "../../server/web/node_modules/three/build/three.module.js";
-import { test, until } from "./harness.mjs";
+import { openPage, startDaemon, test, until } from "./harness.mjs";
 import { blind, makeLive, showBlind, shown } from "./live.mjs";
 import { blur, CUBE, daemon, drawn, exchange, frontOf, makeScene, module, pixels, random, runAll, select, show, SQUARE } from "./words.mjs";
 
@@ -106,6 +106,35 @@ test("rays in columns are drawn as long as they are: each of its own length, all
     assert.deepEqual(ends({ max_distances: 5000 }), ["0,0,0,1000,0,0", "0,5,0,0,1005,0"]);
     assert.deepEqual(ends({}), ["0,0,0,1000,0,0", "0,5,0,0,1005,0"]);
     assert.deepEqual(ends({ directions: undefined, targets: [7, 7, 7, 8, 8, 8] }), ["0,0,0,7,7,7", "0,5,0,8,8,8"]);
+});
+
+test("after a restart of the daemon the list begins anew", async () => {
+    let other = await startDaemon(0, []);
+    const begin = async () => {
+        await other.call("PUT", "/v1/scenes/match", { record: 100 });
+        await other.commit("match", { put: { near: CUBE(5) } });
+    };
+    const shoot = async (tag) => assert.equal((await other.call("POST", "/v1/scenes/match/query/ray", { rays: [{ from: [0, 0, 0], to: [20, 0, 0] }], tag })).status, 200);
+    await begin();
+    for (const tag of ["old 1", "old 2", "old 3"]) await shoot(tag);
+    const opened = await openPage(blind, other.url, { expected: [/WebGL/, /net::ERR_|status of (404|503)/] });
+    const { page } = opened;
+    await page.goto(`${other.url}/#match`);
+    await page.waitForSelector("#status[data-state=live]");
+    await open(page);
+    await until("those kept", async () => (await listed(page)).join() === "old 3,old 2,old 1");
+    await row(page, "old 2").click();
+    await until("the explanation", async () => (await why(page)).near === "hit");
+    assert.equal(await other.stop(), 0);
+    other = await startDaemon(other.port, []);
+    await begin();
+    await shoot("new 1");
+    await until("those of the new one", async () => (await listed(page)).join() === "new 1");
+    assert.ok(await page.isHidden("#shots-why"));
+    await shoot("new 2");
+    await until("what comes", async () => (await listed(page)).join() === "new 2,new 1");
+    await opened.close();
+    assert.equal(await other.stop(), 0);
 });
 
 test("a shot that is chosen says of each box near it why it was hit or not: the gap and the axis, the filter, what was before it", async () => {

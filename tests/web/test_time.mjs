@@ -1,7 +1,7 @@
 #!/usr/bin/env node
 // Time as a tool: what the page has seen is shown again, played, stepped through and asked, also where the daemon has forgotten it.
 import assert from "node:assert/strict";
-import { intercept, openPage, test, until } from "./harness.mjs";
+import { intercept, openPage, startDaemon, test, until } from "./harness.mjs";
 import { blind, makeLive, showBlind, shown } from "./live.mjs";
 import { ask, blur, CUBE, daemon, drawn, exchange, found, makeScene, module, random, revision, runAll, select, show, SQUARE } from "./words.mjs";
 
@@ -79,6 +79,19 @@ test("the memory gives every state that it keeps, from wherever one comes: again
         }
     }
     assert.ok(compared === 20_000 && dropped > 1000 && gone > 500, `${compared} ${dropped} ${gone}`);
+});
+
+test("a moment that the memory has dropped, or forgotten with all others, is none", async () => {
+    const { Ring } = await module("ring");
+    const ring = new Ring(5_000);
+    for (let i = 0; i <= 50; i++) ring.begin(i, i, i); // numbers are revisions so far
+    const { oldest, newest } = ring;
+    assert.ok(oldest > 10 && newest === 50, `${oldest} to ${newest}`);
+    for (let seq = 0; seq <= 51; seq++) assert.equal(ring.moment(seq)?.revision, seq < oldest || seq > newest ? undefined : seq);
+    ring.reset();
+    ring.begin(1, 1, 1);
+    for (let seq = 0; seq <= newest; seq++) assert.equal(ring.moment(seq), null);
+    assert.equal(ring.moment(ring.newest).revision, 1);
 });
 
 test("states that were seen are shown and asked while all moves 20 and 60 times a second, long after the daemon has forgotten them", async () => {
@@ -414,6 +427,37 @@ for (const hz of [20, 60])
         await live.stop();
         await close();
     });
+
+test("a state of the past, of the page's memory or of the daemon's, is left when the daemon comes back as another process", async () => {
+    let other = await startDaemon(0, []);
+    const begin = async (x) => {
+        await other.call("PUT", "/v1/scenes/match", { history: { span: 10_000, commits: 100 } });
+        await other.commit("match", { put: { a: CUBE(x) } });
+        for (let i = 1; i <= 3; i++) await other.commit("match", { pose: { a: { center: [x + i, 0, 0] } } });
+    };
+    await begin(0);
+    const opened = await openPage(blind, other.url, { expected: [/WebGL/, /net::ERR_|status of (404|503)/] });
+    const { page } = opened;
+    await page.goto(`${other.url}/#match`);
+    await revision(page, 4);
+    for (const [from, seen] of [[0, false], [100, true]]) {
+        if (seen) await other.commit("match", { pose: { a: { center: [from, 0, 0] } } });
+        const newest = seen ? 5 : 4;
+        await revision(page, newest);
+        await page.keyboard.press("[");
+        await until("the past", async () => (await page.textContent("#revision")) === `revision ${newest - 1}` && (await page.textContent("#status-text")) === "past");
+        assert.equal(/s ago/.test(await page.textContent("#past-text")), seen); // the page knows since when
+        assert.equal(await other.stop(), 0);
+        other = await startDaemon(other.port, []);
+        await begin(from + 100);
+        await until("the present", async () => (await page.textContent("#status-text")) === "live" && (await page.textContent("#revision")) === "revision 4");
+        await select(page, "a");
+        assert.equal(await page.locator('#box-form input[aria-label="Center x"]').inputValue(), String(from + 103));
+        await page.keyboard.press("Escape");
+    }
+    await opened.close();
+    assert.equal(await other.stop(), 0);
+});
 
 test("marks stand where pairs began and ended, those of the selection when there is one, and keys go from one to the next", async () => {
     const scene = await makeScene({ a: CUBE(0), b: CUBE(9), c: CUBE(20), d: CUBE(29) });

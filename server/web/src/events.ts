@@ -77,6 +77,7 @@ export class Events {
     private readonly box = byId<HTMLInputElement>("events-box");
     private readonly sum = byId("events-sum");
     private readonly failure = byId("events-failure");
+    private readonly refusal = byId("events-refusal");
     private readonly list: Rows;
     private readonly rates = {
         commits: new Rate("commits", "Commits a second that the page heard of", grouped),
@@ -92,7 +93,8 @@ export class Events {
     private taken = 0; // up to this change all turns are here,
     private takenOf = 0; // and so many of the next one
     private newest = 0; // change that is listed
-    private scene = "";
+    private scene = ""; // that they are of,
+    private era = 0; // and the era of what the page has seen of it
     private sample: Sample | null = null;
     private told = 0; // up to this time of the page's clock the rates are shown
     private timer = 0;
@@ -173,9 +175,12 @@ export class Events {
     private update(): void {
         const { ring, info } = this.store;
         if (!this.shown) return;
-        if (this.scene !== (info?.name ?? "")) {
-            this.scene = info?.name ?? "";
+        const scene = info?.name ?? "";
+        if (this.scene !== scene || this.era !== ring.era) {
+            this.scene = scene;
+            this.era = ring.era;
             this.turns = [];
+            setText(this.refusal, "");
         }
         if (this.taken < ring.oldest) [this.taken, this.takenOf] = [ring.oldest, 0];
         for (let seq = this.taken + 1; seq <= ring.newest; seq++) {
@@ -217,12 +222,14 @@ export class Events {
         );
     }
 
-    /** The two boxes as they were with that change. */
+    /** The two boxes as they were with that change, if that is still known. */
     private choose(seq: number, names: string[]): void {
         const { store, playback } = this;
         const moment = store.ring.moment(seq);
+        setText(this.refusal, moment ? "" : "The page does not keep that moment any more.");
+        if (!moment) return;
         store.select(names.filter((name) => store.live.boxes.has(name) || store.shown.boxes.has(name)));
-        if (moment) playback.go(moment.revision < store.revision ? { revision: moment.revision } : null);
+        playback.go(moment.revision < store.revision ? { revision: moment.revision } : null);
         requestAnimationFrame(() => this.onChoose(store.chosen)); // as they are shown by then
     }
 }

@@ -164,10 +164,12 @@ export class Feed {
                         if (!missed) {
                             store.ring.reset();
                             this.gone.clear();
+                            this.stay();
                         }
                         await this.loadBoxes(scene, signal, missed, early && { pages: early, least: changes.revision });
                         early = null;
                         store.ring.begin(store.revision, store.time);
+                        if (!missed && store.past) store.look(null); // it was a state of what is forgotten
                         if (fresh) this.settle();
                         fresh = false;
                         wasThere = true;

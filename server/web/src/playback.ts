@@ -2,6 +2,7 @@
 import { Problem } from "./client";
 import type { Feed } from "./feed";
 import { Latest } from "./latest";
+import type { Moment } from "./ring";
 import type { At, Store } from "./store";
 
 const SPARE = 64; // changes that what is shown is ahead of the end of a full memory
@@ -40,8 +41,14 @@ export class Playback {
         const oldest = store.info?.oldest ?? { revision: store.revision, time: store.time };
         const kept = store.ring.moment(store.ring.oldest);
         const low = kept && kept.revision < oldest.revision ? kept : oldest;
-        const high = (store.past && store.ring.moment(this.end)) ?? store;
+        const high = (store.past && this.ending) ?? store;
         return { low, high: { revision: high.revision, time: high.time } };
+    }
+
+    /** The newest state when the past was entered, or the oldest that is kept if that is later. */
+    private get ending(): Moment | null {
+        const { ring } = this.store;
+        return ring.moment(Math.max(this.end, ring.oldest));
     }
 
     /** How long ago what is shown was seen, in ms; null: it was before the page was there, or it is the present. */
@@ -190,7 +197,7 @@ export class Playback {
     /** What is beyond the end of the loop counts from its begin on, so that slow frames go round, too. */
     private loop(): void {
         const { ring } = this.store;
-        const end = ring.moment(this.end)?.heard ?? 0;
+        const end = this.ending?.heard ?? 0;
         const begin = ring.moment(Math.max(this.from, ring.oldest))?.heard ?? 0;
         if (this.clock > end) this.clock = Math.min(end, begin + ((this.clock - begin) % Math.max(end - begin, 1)));
     }

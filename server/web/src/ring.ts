@@ -41,6 +41,8 @@ interface Entry extends Moment {
 }
 
 export class Ring {
+    /** How often all was forgotten: revisions of another era mean something else. */
+    era = 0;
     private entries: Entry[] = [];
     private first = 1; // number of the first of them; that of the state before it is one less
     private start: Moment | null = null;
@@ -58,7 +60,8 @@ export class Ring {
 
     /** What is seen from now on has nothing to do with what was. */
     reset(): void {
-        this.first = this.newest + 1; // numbers are not given twice
+        this.era++;
+        this.first = this.newest + 2; // numbers are not given twice, nor is that of the state before the first entry
         this.entries = [];
         this.start = null;
         this.bytes = 0;
@@ -80,8 +83,9 @@ export class Ring {
         return this.first - 1 + this.entries.length;
     }
 
+    /** null: it is not kept any more, or not there yet. */
     moment(seq: number): Moment | null {
-        return seq < this.first ? this.start : this.entries[seq - this.first];
+        return seq === this.oldest ? this.start : (this.entries[seq - this.first] ?? null);
     }
 
     /** The last state not after that revision; null: older than what is kept, or nothing is. */

@@ -49,7 +49,8 @@ export class Shots {
     private newest = 0; // that is listed, by its number
     private chosen: Shot | null = null;
     private followed = new AbortController();
-    private open = ""; // the scene that is followed
+    private open = ""; // the scene that is followed,
+    private era = 0; // and the era of what the page has seen of it: a daemon that was started anew counts questions from 1 on
     private filtered = false; // was what is chosen left out by its filter?
     private readonly question = new Latest(() => this.explain());
 
@@ -65,7 +66,7 @@ export class Shots {
         this.out.append(this.title, this.words, this.why.root, this.exchange.root);
         byId("shots-keep").addEventListener("click", () => void this.keep());
         for (const input of [this.tag, this.box, this.hit]) input.addEventListener("change", () => void this.follow());
-        store.on(["scene"], () => this.check());
+        store.on(["scene", "status"], () => this.check());
         store.on(["selection"], () => this.chosen && this.question.ask());
         new MutationObserver(() => this.check()).observe(document.body, { attributeFilter: ["data-panel"] });
         this.show();
@@ -77,14 +78,16 @@ export class Shots {
 
     /** Follows while the panel is open, and no longer. */
     private check(): void {
-        const { info } = this.store;
+        const { info, ring, connection } = this.store;
         const record = info?.record ?? 0;
         this.off.hidden = record > 0;
         this.on.hidden = record === 0;
         byId<HTMLButtonElement>("shots-keep").disabled = !this.store.editable;
         const open = this.shown && record > 0 ? (info?.name ?? "") : "";
-        if (open === this.open) return;
+        if (open && connection !== "live") return; // whose questions these would be is known then
+        if (open === this.open && ring.era === this.era) return;
         this.open = open;
+        this.era = ring.era;
         this.choose(null);
         void this.follow();
     }
@@ -121,24 +124,25 @@ export class Shots {
         this.shots.clear();
         this.show();
         while (!signal.aborted && this.open) {
-            try {
-                const path = scenePath(this.open, "/events?topics=queries");
-                let begun: Promise<void> | null = null;
-                const connect = async (stop: AbortSignal) => {
-                    const received = await this.client.stream(path, { Accept: "text/event-stream" }, stop);
-                    begun = this.read(signal);
-                    return received;
-                };
-                for await (const { event, data } of messages(connect, { signal })) {
-                    await begun;
-                    if (event !== "query") continue;
-                    const shot = JSON.parse(data) as Shot;
-                    if (this.passes(shot)) this.take([shot]);
-                }
-            } catch {
-                // what is said about the connection is said elsewhere
-            }
+            if (this.store.connection === "live") await this.receive(signal).catch(() => {}); // what is said about the connection is said elsewhere
             await new Promise((resolve) => setTimeout(resolve, RETRY_MS));
+        }
+    }
+
+    private async receive(signal: AbortSignal): Promise<void> {
+        const path = scenePath(this.open, "/events?topics=queries");
+        let begun: Promise<void> | null = null;
+        const connect = async (stop: AbortSignal) => {
+            const received = await this.client.stream(path, { Accept: "text/event-stream" }, stop);
+            begun = this.read(signal);
+            begun.catch(() => {}); // what it throws is thrown where it is awaited
+            return received;
+        };
+        for await (const { event, data } of messages(connect, { signal })) {
+            await begun;
+            if (event !== "query") continue;
+            const shot = JSON.parse(data) as Shot;
+            if (this.passes(shot)) this.take([shot]);
         }
     }
 
