@@ -2,6 +2,7 @@
 import { type Box, putOf } from "./box";
 import type { Client } from "./client";
 import { boxCount, grouped } from "./counts";
+import { stringify } from "./json";
 import { scenePath } from "./paths";
 import type { Past, Store } from "./store";
 
@@ -53,7 +54,7 @@ function difference(store: Store, past: Past): Body {
     for (const name of names) {
         const [then, now] = [past.snapshot.boxes.get(name), live.boxes.get(name)];
         if (!then) now && remove.push(name);
-        else if (!now || now.frame !== undefined || !alike(now, then)) put[name] = putOf(then);
+        else if (!now || now.frame !== undefined || !alike(now, then)) put[name] = { ...putOf(then), data: undefined }; // which no question is about
         else pose[name] = then.angle === undefined ? { center: then.center, rotation: then.rotation } : { center: then.center, angle: then.angle };
     }
     const parts = { remove, put, pose };
@@ -61,5 +62,5 @@ function difference(store: Store, past: Past): Body {
 }
 
 function alike(a: Box, b: Box): boolean {
-    return JSON.stringify({ ...putOf(a), center: 0, rotation: 0, angle: 0 }) === JSON.stringify({ ...putOf(b), center: 0, rotation: 0, angle: 0 });
+    return stringify({ ...putOf(a), center: 0, rotation: 0, angle: 0 }) === stringify({ ...putOf(b), center: 0, rotation: 0, angle: 0 });
 }

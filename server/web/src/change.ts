@@ -1,5 +1,6 @@
 // What an edit does to a box: sent, undone, and held against what others have done to the same box meanwhile.
 import { type Box, numbers, point, type PutBox, putOf, turn } from "./box";
+import { stringify } from "./json";
 
 export type Fields = Partial<PutBox>;
 
@@ -30,7 +31,7 @@ function sameAt(a: unknown, b: unknown, i: number): boolean {
 function same(a: unknown, b: unknown): boolean {
     if (typeof a === "number" && typeof b === "number") return near(a, b);
     if (numeric(a) && numeric(b)) return a.length === b.length && a.every((_, i) => sameAt(a, b, i));
-    return JSON.stringify(a) === JSON.stringify(b);
+    return stringify(a) === stringify(b);
 }
 
 /** The components of a field that change; null: it has none, or changes as a whole. */
@@ -41,7 +42,7 @@ function components(field: Field, was: unknown, becomes: unknown): number[] | nu
 
 /** Of a box these fields become so; null: it is so already. */
 export function alteration(box: Box, fields: Fields): Change | null {
-    const changed = fieldsOf(fields).filter((field) => JSON.stringify(fields[field]) !== JSON.stringify(box[field]));
+    const changed = fieldsOf(fields).filter((field) => stringify(fields[field]) !== stringify(box[field]));
     if (changed.length === 0) return null;
     const pick = (from: Fields) => Object.fromEntries(changed.map((field) => [field, from[field]])) as Fields;
     return { alters: true, was: pick(box), becomes: pick(fields) };

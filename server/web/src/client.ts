@@ -2,11 +2,15 @@
 import { Client as Obbd, Problem, type Received } from "../../../proto/clients/js/src/index";
 import { FetchTransport } from "../../../proto/clients/js/src/transport";
 import { answerOf } from "./ahead";
+import { hasBig } from "./json";
 
 export { Disconnected, messages, Problem } from "../../../proto/clients/js/src/index";
 
 /** The longest time of a timer: a person may take theirs to find a token, and the daemon itself ends what takes too long. */
 const TIMEOUT_MS = 2 ** 31 - 1;
+
+/** Asks for an answer in which `data` of boxes is to the last digit: from JSON whole numbers beyond 2^53 would be rounded. */
+export const EXACT = { Accept: "application/cbor" } as const;
 
 export class Client {
     private readonly obbd: Obbd;
@@ -35,10 +39,11 @@ export class Client {
         return this.token === "" ? {} : { Authorization: `Bearer ${this.token}` };
     }
 
-    /** What a request in JSON is answered with. */
+    /** What a request is answered with. It is sent in JSON, with bigints in CBOR. */
     call<T>(method: string, path: string, body?: unknown, signal?: AbortSignal, headers?: Record<string, string>): Promise<T> {
+        const media = hasBig(body) ? "cbor" : "json";
         return this.untilAllowed(async () => {
-            const { value } = await this.obbd.request<T>(method, path, body, { media: "json", signal, headers });
+            const { value } = await this.obbd.request<T>(method, path, body, { media, signal, headers });
             return value;
         });
     }

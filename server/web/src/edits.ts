@@ -2,7 +2,7 @@
 // changed the same; what somebody has is kept for the user to decide about.
 import type { Box, Pose, PutBox } from "./box";
 import { alteration, alteredFields, type Change, clash, type Fields, inFrame, isMove, isPlain, kept, reversed } from "./change";
-import { type Client, Problem } from "./client";
+import { type Client, EXACT, Problem } from "./client";
 import type { Feed } from "./feed";
 import { scenePath } from "./paths";
 import type { Store } from "./store";
@@ -327,7 +327,7 @@ export class Edits {
             const stable = checked && careful && !(isMove(only) && store.moves(first));
             const condition: Record<string, string> = stable ? { "If-Match": `"${single.seen}"` } : {};
             const path = scenePath(scene, `/boxes/${encodeURIComponent(first)}`);
-            const { revision, time, ...box } = await this.client.call<Box & { revision: number; time: number }>("PATCH", path, patch, undefined, condition);
+            const { revision, time, ...box } = await this.client.call<Box & { revision: number; time: number }>("PATCH", path, patch, undefined, { ...EXACT, ...condition });
             this.stay(visit);
             own.set(first, { ...own.get(first), ...fields });
             this.feed.adopt({ ...box, seen: revision });

@@ -1,7 +1,7 @@
 // Keeps the store at the daemon's state: loads a scene, follows its events, and fetches what they name. Nothing is polled.
 import { OWN } from "./asking";
 import type { Box } from "./box";
-import { type Client, messages, Problem } from "./client";
+import { type Client, EXACT, messages, Problem } from "./client";
 import { type BoxPage, boxesOf } from "./pages";
 import { boxesPath, eventsPath, SCENES, scenePath } from "./paths";
 import { Reader } from "./reader";
@@ -417,7 +417,7 @@ export class Feed {
     private async readBox(scene: string, name: string, signal: AbortSignal): Promise<Box | null> {
         try {
             const path = scenePath(scene, `/boxes/${encodeURIComponent(name)}`);
-            const { revision, time, ...box } = await this.client.call<Box & Omit<BoxList, "boxes">>("GET", path, undefined, signal);
+            const { revision, time, ...box } = await this.client.call<Box & Omit<BoxList, "boxes">>("GET", path, undefined, signal, EXACT);
             return { ...box, seen: revision };
         } catch (error) {
             if (!(error instanceof Problem && error.status === 404)) throw error;

@@ -5,6 +5,7 @@ import { boxesOfTable } from "./csv";
 import { el } from "./dom";
 import type { Puts } from "./edits";
 import { boxesOfGltf, isGltf, textOf } from "./gltf";
+import { parse, stringify } from "./json";
 
 /** @throws Error with a sentence about what is wrong. */
 export function parseBoxes(bytes: ArrayBuffer): Puts {
@@ -24,7 +25,7 @@ function entries(text: string): unknown[] {
     if (!/^\s*[[{]/.test(text)) return boxesOfTable(text.replace(/^\ufeff/, ""));
     let whole: unknown;
     try {
-        whole = JSON.parse(text);
+        whole = parse(text);
     } catch {
         // not one JSON text: lines
     }
@@ -34,7 +35,7 @@ function entries(text: string): unknown[] {
     const lines = text.split("\n").filter((line) => line.trim() !== "");
     return lines.flatMap((line, i) => {
         try {
-            const entry = JSON.parse(line) as Record<string, unknown>;
+            const entry = parse(line) as Record<string, unknown>;
             return entry.format === "obbd-scene" ? [] : [entry];
         } catch {
             throw new Error(`Line ${i + 1} of the file is not JSON.`);
@@ -62,7 +63,7 @@ function boxesByName(whole: Record<string, unknown>): unknown[] {
 
 /** A list by id, as the daemon lists them. */
 export function formatBoxes(boxes: Iterable<Box>): string {
-    const lines = [...boxes].sort((a, b) => a.id - b.id).map((box) => JSON.stringify({ name: box.name, ...putOf(box) }));
+    const lines = [...boxes].sort((a, b) => a.id - b.id).map((box) => stringify({ name: box.name, ...putOf(box) }));
     return `[\n${lines.join(",\n")}\n]\n`;
 }
 

@@ -3,6 +3,7 @@ import { type Box, degreesOf, turned, withAt } from "./box";
 import type { Fields } from "./change";
 import { byId, el, NumberRow } from "./dom";
 import type { Edits } from "./edits";
+import { parse, stringify } from "./json";
 import type { Store } from "./store";
 
 export class Inspector {
@@ -62,7 +63,7 @@ export class Inspector {
         this.shape.angles.write(degreesOf(box));
         [box.category, box.mask, box.group].forEach((value, i) => this.bits[i].write([value]));
         if (document.activeElement !== this.entity) this.entity.value = box.entity ?? "";
-        if (document.activeElement !== this.data) this.data.value = box.data === undefined ? "" : JSON.stringify(box.data);
+        if (document.activeElement !== this.data) this.data.value = box.data === undefined ? "" : stringify(box.data);
         for (const input of this.root.querySelectorAll<HTMLInputElement | HTMLTextAreaElement>("input, textarea"))
             input.readOnly = !store.editable;
     }
@@ -108,9 +109,9 @@ export class Inspector {
     private readData(box: Box): Fields | null {
         const text = this.data.value.trim();
         try {
-            const data = text === "" ? undefined : (JSON.parse(text) as unknown);
+            const data = text === "" ? undefined : (parse(text));
             this.data.removeAttribute("aria-invalid");
-            return JSON.stringify(data) === JSON.stringify(box.data) ? null : { data };
+            return stringify(data) === stringify(box.data) ? null : { data };
         } catch {
             this.data.setAttribute("aria-invalid", "true");
             return null;

@@ -1,6 +1,7 @@
 // What the page has seen of a scene, change by change, so that any of it can be shown again: minutes, within a bound of bytes.
 // Poses stand in columns; each names the entry that holds the pose of its box before, so that time goes both ways.
 import type { Box, Pose } from "./box";
+import { stringify } from "./json";
 import type { Relation, Snapshot } from "./snapshot";
 
 const LIMIT = 96 * 2 ** 20; // bytes, about
@@ -392,5 +393,5 @@ function moved(a: Box, b: Box): boolean {
 function differs(a: Box, b: Box): boolean {
     if (a.half_extents !== b.half_extents && !same(a.half_extents, b.half_extents)) return true;
     if (a.id !== b.id || a.category !== b.category || a.mask !== b.mask || a.group !== b.group || a.entity !== b.entity || a.ttl !== b.ttl || a.frame !== b.frame) return true;
-    return a.data !== b.data && JSON.stringify(a.data) !== JSON.stringify(b.data);
+    return a.data !== b.data && stringify(a.data) !== stringify(b.data);
 }
