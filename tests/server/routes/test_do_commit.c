@@ -41,10 +41,20 @@ static void move_and_ask(int x, int pairs, const char *problem)
     ck_assert_msg(strstr(heard, sought) != NULL, "%s", heard);
 }
 
+/* Waits until the pool has freed what requests before have left: it counts until then. */
+static void wait_until_idle(void)
+{
+    do
+        ck_assert_int_eq(ask("GET", "/metrics", "%s", ""), 200);
+    while (strstr(heard, "\nobbd_in_flight_bytes 0\n") == NULL);
+}
+
 START_TEST(changes_stand_where_there_is_no_room_for_their_answer)
 {
     static const char large[] = "\"status\":413,\"detail\":\"found queries that take at least ";
+    wait_until_idle();
     move_and_ask(5, 100000, large);
+    wait_until_idle();
     ck_assert_int_eq(ask("POST", "/v1/scenes/s/commit",
                          "{\"queries\":[{\"kind\":\"all-pairs\",\"want\":[\"mtv\"],\"limit\":%d}]}",
                          100000),
@@ -80,6 +90,7 @@ START_TEST(a_commit_of_queries_that_lets_boxes_expire_stands)
                       large[] = "\"status\":413,\"detail\":\"found queries that take at least ";
     put_for_a_moment();
     const unsigned long before = revision();
+    wait_until_idle();
     ck_assert_msg(ask("POST", "/v1/scenes/s/commit", queries) == 200, "%s", heard);
     const char *const found = strstr(heard, "\"results\":[{\"problem\":{");
     ck_assert_msg(found != NULL && strstr(found, large) != NULL &&
@@ -87,6 +98,7 @@ START_TEST(a_commit_of_queries_that_lets_boxes_expire_stands)
                   "%s", heard);
     ck_assert_uint_eq(revision(), before + 1);
     ck_assert_int_eq(ask("GET", "/v1/scenes/s/boxes/brief", "%s", ""), 404);
+    wait_until_idle();
     ck_assert_int_eq(ask("POST", "/v1/scenes/s/commit", queries), 413); /* none is left */
     ck_assert_uint_eq(revision(), before + 1);
 }
