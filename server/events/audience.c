@@ -57,6 +57,15 @@ bool srv_audience_waits(const struct srv_audience *audience)
     return audience->subscribers != NULL && srv_batch_tells(&audience->sum, &audience->params);
 }
 
+bool srv_audience_takes(struct srv_audience *audience)
+{
+    if (srv_audience_waits(audience))
+        return false;
+    if (audience->subscribers == NULL)
+        srv_batch_clear(&audience->sum);
+    return true;
+}
+
 void srv_audience_sent(struct srv_audience *audience, double now)
 {
     if (audience->params.rate > 0)

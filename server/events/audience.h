@@ -51,12 +51,16 @@ void srv_audience_remove(struct srv_audience *audience, struct srv_subscriber *s
 /* Returns whether a sum waits to be sent. */
 bool srv_audience_waits(const struct srv_audience *audience);
 
+/* Returns whether subscribers may join who know of all commits so far: no sum waits. A sum that
+ * nobody follows is dropped, for it was not told of every commit since. */
+bool srv_audience_takes(struct srv_audience *audience);
+
 /* Notes that a message was sent to some of its subscribers: with a rate, the next one is sent an
  * interval later. now: srv_clock. */
 void srv_audience_sent(struct srv_audience *audience, double now);
 
 /* Moves the subscribers that have taken all messages from `younger` to `elder`. Both have the same
- * params and no sum. */
+ * params and no sum (srv_audience_takes). */
 void srv_audience_merge(struct srv_audience *elder, struct srv_audience *younger);
 
 /* Forgets `present` and `missed`. Subscribers that are sent one hold it. */

@@ -175,8 +175,11 @@ static wire_box_change *join_boxes(const struct srv_batch *sum, const struct srv
         const int order = i == sum->box_count    ? 1
                           : j == next->box_count ? -1
                                                  : by_id(&sum->boxes[i], &next->boxes[j]);
-        wire_box_change *joined = &list[count];
-        count += order <= 0 || (next->boxes[j].what & ~(unsigned)WIRE_BOX_EXPIRED) != GONE_UNSEEN;
+        if (order > 0 && (next->boxes[j].what & ~(unsigned)WIRE_BOX_EXPIRED) == GONE_UNSEEN) {
+            j++; /* the sum does not hold it */
+            continue;
+        }
+        wire_box_change *joined = &list[count++];
         if (order < 0) {
             *joined = sum->boxes[i];
         } else if (order > 0) {

@@ -133,7 +133,7 @@ static void find_due(struct srv_channel *c, srv_step_kind kind)
 static void merge_audiences(struct srv_channel *c)
 {
     for (struct srv_audience *a = c->state.audiences; a != NULL; a = a->next) {
-        if (a->elder != a && !srv_audience_waits(a->elder) && !srv_audience_waits(a))
+        if (a->elder != a && !srv_audience_waits(a) && srv_audience_takes(a->elder))
             srv_audience_merge(a->elder, a);
     }
 }
@@ -163,11 +163,8 @@ static struct srv_audience *audience_of(struct srv_channel *c, const wire_event_
     for (; *end != NULL; end = &(*end)->next) {
         if (!wire_event_params_equal(&(*end)->params, params))
             continue;
-        if (!srv_audience_waits(*end)) {
-            if ((*end)->subscribers == NULL)
-                srv_batch_clear(&(*end)->sum); /* it was not told of every commit since */
+        if (srv_audience_takes(*end))
             return *end;
-        }
         elder = (*end)->elder;
     }
     if (params->rate > 0 && c->timer == NULL &&

@@ -73,6 +73,28 @@ START_TEST(those_who_have_taken_all_messages_move_to_the_elder)
 }
 END_TEST
 
+START_TEST(a_sum_that_nobody_follows_is_dropped_before_others_join)
+{
+    const wire_event_params params = {.topics = WIRE_TOPICS, .rate = 10};
+    struct srv_audience *audience = srv_audience_create(NULL, &params);
+    struct srv_subscriber one = {.waiting = NULL};
+    wire_pair_change begun = {.a_id = 1, .b_id = 2, .begun = 1};
+    const struct srv_batch batch = {.commits = 1, .pairs = &begun, .pair_count = 1};
+    ck_assert(srv_audience_takes(audience));
+    srv_audience_add(audience, &one);
+    ck_assert(srv_batch_join(&audience->sum, &batch, NULL));
+    ck_assert(srv_audience_waits(audience) && !srv_audience_takes(audience));
+    ck_assert_uint_eq(audience->sum.pair_count, 1);
+    srv_audience_remove(audience, &one);
+    ck_assert(srv_audience_takes(audience));
+    ck_assert_uint_eq(audience->sum.pair_count, 0);
+    srv_audience_add(audience, &one);
+    ck_assert(srv_audience_takes(audience));
+    srv_audience_remove(audience, &one);
+    srv_audience_destroy(audience);
+}
+END_TEST
+
 /* ---- Through the service --------------------------------------------------------------------- */
 
 static struct follower one, two;
@@ -342,6 +364,7 @@ int main(void)
     TCase *alone = tcase_create("alone");
     tcase_add_test(alone, an_audience_keeps_what_was_asked_for);
     tcase_add_test(alone, those_who_have_taken_all_messages_move_to_the_elder);
+    tcase_add_test(alone, a_sum_that_nobody_follows_is_dropped_before_others_join);
     suite_add_tcase(suite, alone);
     TCase *tc = tcase_create("service");
     tcase_add_checked_fixture(tc, setup, service_stop);

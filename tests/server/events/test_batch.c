@@ -485,6 +485,25 @@ START_TEST(frames_are_told_by_name_and_each_once)
 }
 END_TEST
 
+START_TEST(removed_boxes_that_nobody_saw_take_no_memory)
+{
+    struct obb_budget budget;
+    obb_budget_init(&budget, 1 << 20);
+    struct srv_batch sum = {.commits = 0};
+    size_t first = 0;
+    for (uint64_t id = 1; id <= 1000; id++) {
+        wire_box_change gone = {.id = id, .name = {"a name of some length", 21}, .what = 0};
+        const struct srv_batch batch = {.commits = 1, .boxes = &gone, .box_count = 1};
+        ck_assert(srv_batch_join(&sum, &batch, &budget));
+        ck_assert_uint_eq(sum.box_count, 0);
+        first = id == 1 ? obb_budget_used(&budget) : first;
+    }
+    ck_assert_uint_eq(obb_budget_used(&budget), first);
+    srv_batch_clear(&sum);
+    ck_assert_uint_eq(obb_budget_used(&budget), 0);
+}
+END_TEST
+
 /* A filter by category sees the box that expires, one by prefix only the pair that it ends. */
 START_TEST(boxes_that_expired_are_told_among_the_removed_and_end_their_pairs)
 {
@@ -591,6 +610,7 @@ int main(void)
     tcase_add_test(tc, of_a_commit_a_filter_lets_pass_what_it_matches);
     tcase_add_test(tc, several_batches_are_together_what_they_are_one_after_the_other);
     tcase_add_test(tc, frames_are_told_by_name_and_each_once);
+    tcase_add_test(tc, removed_boxes_that_nobody_saw_take_no_memory);
     tcase_add_test(tc, boxes_that_expired_are_told_among_the_removed_and_end_their_pairs);
     suite_add_tcase(suite, tc);
     return test_main(suite);
