@@ -175,6 +175,8 @@ bool srv_admit_again(const struct srv_admit *a, struct srv_request *request)
         return false;
     request->token =
         request->grant.by_token ? srv_auth_find_hash(a->auth, request->grant.sha256) : NULL;
+    if (request->token != NULL)
+        request->scopes &= request->token->scopes; /* they may be fewer now */
     return true;
 }
 

@@ -88,6 +88,35 @@ START_TEST(a_broken_file_keeps_the_tokens)
 }
 END_TEST
 
+START_TEST(a_request_that_waited_has_what_its_token_has_now)
+{
+    static const char both[] = "{\"tokens\":[{\"name\":\"w\",\"sha256\":\""
+                               "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08\","
+                               "\"scopes\":[\"read\"%s],\"scenes\":[\"*\"]}]}";
+    char text[sizeof both + 20], error[256] = "";
+    const srv_admit_options o = options(tokens, 0);
+    struct srv_admit *a;
+    wire_problem problem = {0};
+    (void)snprintf(text, sizeof text, both, ",\"write\"");
+    write_file(tokens, text);
+    ck_assert_msg(srv_admit_create(&o, &a, error, sizeof error), "%s", error);
+    const srv_route route = {
+        .method = SRV_POST, .pattern = "", .handler = handler, .scope = SRV_READ_OR_WRITE};
+    struct srv_request request = {.route = &route, .target.part_count = 1};
+    ck_assert(srv_admit_request(a, &request, "Bearer test", &problem));
+    ck_assert_uint_eq(request.scopes, WIRE_SCOPE_READ | WIRE_SCOPE_WRITE);
+    ck_assert(srv_admit_again(a, &request));
+    ck_assert_uint_eq(request.scopes, WIRE_SCOPE_READ | WIRE_SCOPE_WRITE);
+    (void)snprintf(text, sizeof text, both, "");
+    write_file(tokens, text);
+    ck_assert_msg(srv_admit_reload(a, error, sizeof error), "%s", error);
+    ck_assert(srv_admit_again(a, &request));
+    ck_assert_uint_eq(request.scopes, WIRE_SCOPE_READ);
+    obb_arena_fini(&request.arena);
+    srv_admit_destroy(a);
+}
+END_TEST
+
 START_TEST(every_failing_allocation_is_an_error)
 {
     size_t refused = 0;
@@ -409,6 +438,7 @@ int main(void)
     tcase_set_timeout(alone, test_timeout(60));
     tcase_add_test(alone, options_decide_what_is_checked);
     tcase_add_test(alone, a_broken_file_keeps_the_tokens);
+    tcase_add_test(alone, a_request_that_waited_has_what_its_token_has_now);
     tcase_add_test(alone, every_failing_allocation_is_an_error);
     suite_add_tcase(suite, alone);
     TCase *tokens_case = tcase_create("tokens");
