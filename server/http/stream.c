@@ -70,6 +70,12 @@ void srv_reply_stream(struct srv_request *request, int status, const char *conte
     srv_answer_finish(x, status, response, content_type);
 }
 
+/* What a stream is given that had nothing to send has all of its time. */
+static void begin_to_move(struct srv_stream *stream)
+{
+    stream->moving = stream->moving || stream->request->exchange->suspended;
+}
+
 void srv_stream_give(struct srv_stream *stream, struct wire_buf *buf)
 {
     struct wire_buf *pending = &stream->pending;
@@ -85,6 +91,7 @@ void srv_stream_give(struct srv_stream *stream, struct wire_buf *buf)
         buf->length = 0;
     }
     stream->broken = stream->broken || buf->failed || pending->failed;
+    begin_to_move(stream);
     srv_exchange_wake(stream->request->exchange);
 }
 
@@ -103,6 +110,7 @@ void srv_stream_lend(struct srv_stream *stream, const char *bytes, size_t size)
     stream->lent = bytes;
     stream->lent_size = size;
     stream->taken = 0;
+    begin_to_move(stream);
     srv_exchange_wake(stream->request->exchange);
 }
 
