@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -118,9 +119,13 @@ void srv_metrics_write(const struct srv_metrics *metrics, struct wire_buf *buf)
     }
 }
 
-/* Returns the number of open descriptors, or 0 if they cannot be counted. */
+/* Returns the number of open descriptors, or 0 if they cannot be counted. From Linux 6.2 on the size
+ * of the folder is their number; to read it takes 1 us for each, and a further one. */
 static unsigned long long count_descriptors(void)
 {
+    struct stat about;
+    if (stat("/proc/self/fd", &about) == 0 && about.st_size > 0)
+        return (unsigned long long)about.st_size;
     DIR *folder = opendir("/proc/self/fd");
     if (folder == NULL)
         return 0;

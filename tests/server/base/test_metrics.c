@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 static struct srv_metrics metrics;
 static struct wire_buf out;
@@ -243,6 +244,29 @@ START_TEST(the_process_is_seen)
 }
 END_TEST
 
+/* As the next scrape says. */
+static double open_descriptors(void)
+{
+    write_all();
+    const char *descriptors = strstr(out.bytes, "\nprocess_open_fds ");
+    ck_assert_ptr_nonnull(descriptors);
+    return strtod(descriptors + 18, NULL);
+}
+
+START_TEST(descriptors_are_counted)
+{
+    enum { MORE = 40 };
+    int more[MORE];
+    const double before = open_descriptors();
+    for (int i = 0; i < MORE; i++)
+        ck_assert_int_ge(more[i] = dup(STDOUT_FILENO), 0);
+    ck_assert_double_eq(open_descriptors(), before + MORE);
+    for (int i = 0; i < MORE; i++)
+        (void)close(more[i]);
+    ck_assert_double_eq(open_descriptors(), before);
+}
+END_TEST
+
 START_TEST(want_of_memory_shows_in_the_buffer)
 {
     struct srv_metrics other;
@@ -268,6 +292,7 @@ int main(void)
     tcase_add_test(tc, the_text_is_what_prometheus_reads);
     tcase_add_test(tc, promtool_finds_nothing_to_complain_of);
     tcase_add_test(tc, the_process_is_seen);
+    tcase_add_test(tc, descriptors_are_counted);
     tcase_add_test(tc, want_of_memory_shows_in_the_buffer);
     suite_add_tcase(suite, tc);
     return test_main(suite);
