@@ -455,7 +455,7 @@ static void go_on(struct ray_walk *walk)
 {
     const struct obb_index *index = walk->index;
     const double far = (walk->proven - walk->start) * (1 + 0x1p-18) + 0x1p-100;
-    uint32_t leaf, met;
+    uint32_t leaf = 0, met = 0;
     walk->on_grid.far = (float)(far < 0x1p100 ? far : 0x1p100);
     walk->goes_on = walk->proven >= 0 &&
                     index->kernels->ray(&index->tree, &walk->on_grid, &leaf, &met, walk->from);

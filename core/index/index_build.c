@@ -318,7 +318,7 @@ out:
 /* Returns the extents of no box. */
 static struct obb_extents no_extents(void)
 {
-    struct obb_extents out;
+    struct obb_extents out = {.low = {{0}}};
     for (int k = 0; k < 3; k++)
         for (int i = 0; i < OBB_LANES; i++) {
             out.low[k][i] = HUGE_VAL;
