@@ -171,6 +171,12 @@ bool obb_sort_by(void *list, size_t count, size_t size,
     return true;
 }
 
+int obb_compare_u64(const void *left, const void *right)
+{
+    const uint64_t a = *(const uint64_t *)left, b = *(const uint64_t *)right;
+    return (a > b) - (a < b);
+}
+
 uint64_t obb_sort_rank(double value)
 {
     const double positive = 0.0 + fabs(value);

@@ -39,6 +39,9 @@ bool obb_sort_by(void *list, size_t count, size_t size,
                  int (*compare)(const void *left, const void *right), void *spare,
                  const atomic_bool *cancel);
 
+/* Compares two uint64_t, for obb_sort_by and qsort. */
+int obb_compare_u64(const void *left, const void *right);
+
 /* Returns an integer key of a number >= 0 or +infinity: keys compare as the numbers do. */
 uint64_t obb_sort_rank(double value);
 

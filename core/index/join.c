@@ -6,7 +6,7 @@
  *           on the grid of the larger
  *   again   finds which entries are alive by their versions, if the marks have missed some
  *   find    joins each index with itself and with each other index (obb_kernels.join), a few groups
- *           of boxes a chunk, or reads what a join of an earlier state found (pair_cache.h); asks the
+ *           of boxes a chunk, or reads what an earlier join has recorded (pair_cache.h); asks the
  *           judge; parts the pairs of the chunk by ranges of ids
  *   order   orders the pairs of each range by (id, id), from the lists of all chunks
  *
@@ -56,8 +56,8 @@
 #define FEW           16    /* items; up to so many, insertion sorts fastest */
 #define MOST_PAIRS    ((size_t)1 << 23) /* held at most; beyond: OBB_LIMIT */
 
-/* Bytes of the pairs that are recorded of an index, for each entry, about as many as the index takes,
- * and in all: nothing counts them until they are done. */
+/* Most bytes of the pairs that are recorded of an index: for each entry, about as many as the index
+ * takes; and in all, since nothing counts them until they are done. */
 #define CACHE_BYTES 96
 #define CACHE_MOST  ((size_t)32 << 20)
 
@@ -164,12 +164,6 @@ static void end_recording(struct obb_join *join, bool found)
 
 /* ---- Making one ------------------------------------------------------------------------------ */
 
-static int by_value(const void *a, const void *b)
-{
-    const uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
-    return (x > y) - (x < y);
-}
-
 /* Finds the least and the greatest id of the levels, which have those of the moved, too. Returns
  * the number of their entries. */
 static size_t span_ids(const struct obb_join *join, uint64_t *out_least, uint64_t *out_most)
@@ -223,7 +217,7 @@ static obb_status choose_ranks(struct obb_join *join, size_t entries)
         if (spare == NULL)
             return OBB_NO_MEMORY;
         const bool sorted = obb_sort_by(join->sorted, join->sorted_count, sizeof *join->sorted,
-                                        by_value, spare, join->cancel);
+                                        obb_compare_u64, spare, join->cancel);
         obb_budget_free(spare);
         if (!sorted)
             return OBB_CANCELLED;

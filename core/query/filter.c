@@ -47,12 +47,6 @@ static bool gives_up(const atomic_bool *cancel, size_t i)
     return i % POLL == 0 && obb_cancelled(cancel);
 }
 
-static int compare_u64(const void *left, const void *right)
-{
-    const uint64_t *a = left, *b = right;
-    return (*a > *b) - (*a < *b);
-}
-
 /* Sorts values in ascending order. A client may send millions: then the sort can be cancelled, but
  * takes twice the time. OBB_NO_MEMORY, OBB_CANCELLED. */
 static obb_status sort(uint64_t *values, size_t count, const atomic_bool *cancel,
@@ -66,8 +60,9 @@ static obb_status sort(uint64_t *values, size_t count, const atomic_bool *cancel
     uint64_t *spare = obb_arena_alloc(arena, count, sizeof *spare);
     if (spare == NULL)
         return OBB_NO_MEMORY;
-    return obb_sort_by(values, count, sizeof *values, compare_u64, spare, cancel) ? OBB_OK
-                                                                                  : OBB_CANCELLED;
+    return obb_sort_by(values, count, sizeof *values, obb_compare_u64, spare, cancel)
+               ? OBB_OK
+               : OBB_CANCELLED;
 }
 
 /* Gathers the excluded ids: given as ids, or as names of boxes in this view or in all states. */
