@@ -49,7 +49,7 @@ struct obb_pair_lists *obb_pair_cache_claim(struct obb_pair_cache *cache, bool o
     return lists;
 }
 
-/* Makes room for more pairs in a list. Returns false if they take too much or there is no memory. */
+/* Makes room for more pairs in a list. Returns false if they take too much or without memory. */
 static bool make_room(struct obb_pair_lists *lists, struct obb_pair_list *list, size_t count)
 {
     if (list->capacity - list->count >= count)

@@ -1,9 +1,9 @@
 /* A pair cache: the candidates of an index joined with itself. Internal to core/index.
  *
- * The boxes of an index never change; a later state only has fewer of them alive. So what one join
- * has found by a walk, a join of another state reads from a list, and leaves out the dead: if 100 of
- * 100,000 boxes moved, a join takes 1.3 ms in place of 4.6. A join without margin records them, if
- * it finds a cache that is worth it (obb_pair_cache_claim), and all that follow share them.
+ * The boxes of an index never change; a later state only has fewer of them alive. One join finds
+ * the pairs by a walk and records them, if that is worth it (obb_pair_cache_claim). The joins of
+ * other states read them from a list and leave out the dead. If 100 of 100,000 boxes moved, a join
+ * takes 1.3 ms in place of 4.6. All this is for joins without a margin.
  *
  * A cache belongs to its index and is freed with it. Joins, on any thread, read it without locks;
  * the memory is counted by the writer (obb_index_charge_pairs).
@@ -61,9 +61,9 @@ void obb_pair_cache_succeed(struct obb_pair_cache *cache, const struct obb_pair_
 /* Returns the recorded lists, which live as long as the index, or NULL. */
 const struct obb_pair_lists *obb_pair_cache_read(struct obb_pair_cache *cache);
 
-/* Returns empty lists if the join is to record into them, or NULL. It is, if no other join does, and
- * if they are likely to be read: the index outlived a commit and is asked for the second time, or it
- * took the place of one whose cache was read.
+/* Returns empty lists into which the join is to record. Returns NULL if another join does, or if
+ * the lists are not likely to be read. They are likely to be if the index outlived a commit and is
+ * asked for the second time, or if it took the place of one whose cache was read.
  *
  * outlived  the index has dead entries.
  * chunks    of the join of the index with itself.

@@ -55,8 +55,8 @@ struct obb_compiled_filter {
 
 /* Compiles a filter. The strings of `filter` must outlive *out, whose lists are allocated in
  * `arena`. With all_states the filter is good for every view of the view's scene that is open now:
- * a name then excludes all boxes that have it in any state. cancel: gives up once it is true; may be
- * NULL. O(n log n) in the lengths of the lists. OBB_NO_MEMORY, OBB_CANCELLED. */
+ * a name then excludes all boxes that have it in any state. Gives up once *cancel is true; it may
+ * be NULL. O(n log n) in the lengths of the lists. OBB_NO_MEMORY, OBB_CANCELLED. */
 obb_status obb_filter_compile(const struct obb_view *view, const obb_filter *filter,
                               bool all_states, const atomic_bool *cancel, struct obb_arena *arena,
                               struct obb_compiled_filter *out);

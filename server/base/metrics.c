@@ -119,8 +119,8 @@ void srv_metrics_write(const struct srv_metrics *metrics, struct wire_buf *buf)
     }
 }
 
-/* Returns the number of open descriptors, or 0 if they cannot be counted. From Linux 6.2 on the size
- * of the folder is their number; to read it takes 1 us for each, and a further one. */
+/* Returns the number of open descriptors, or 0 if they cannot be counted. From Linux 6.2 on the
+ * folder's size is their number. To read it takes 1 us for each, and a further descriptor. */
 static unsigned long long count_descriptors(void)
 {
     struct stat about;

@@ -70,7 +70,7 @@ void srv_reply_stream(struct srv_request *request, int status, const char *conte
     srv_answer_finish(x, status, response, content_type);
 }
 
-/* What a stream is given that had nothing to send has all of its time. */
+/* A stream that rested has the whole time for what it is given now. */
 static void begin_to_move(struct srv_stream *stream)
 {
     stream->moving = stream->moving || stream->request->exchange->suspended;

@@ -320,8 +320,8 @@ static void dropped(struct srv_job *job)
     p->ran(&p->work);
 }
 
-/* The pool is done with the plans. If the request is cancelled, plans may be left: up to 100,000, or
- * one with as many overlays. */
+/* The pool is done with the plans. If the request is cancelled, plans may be left: 100,000 at most,
+ * or one with as many overlays. */
 static void ran_on_pool(struct srv_work *work)
 {
     struct srv_plans *p = (struct srv_plans *)work;

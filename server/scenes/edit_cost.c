@@ -61,8 +61,8 @@ double srv_edit_cost(const struct srv_write *w)
         200.0 * (double)obb_edit_expiring(scene, edit, w->now_ms, EXPIRING) +
         100.0 * (double)(edit->if_box_count + edit->remove_count + edit->pose_count) +
         400.0 * (double)edit->transform_count + 1600.0 * (double)edit->put_count;
-    /* A rehearsal copies the boxes that are touched, and does the edit again. All boxes may stand in
-     * the frames that queries move. */
+    /* A rehearsal copies the boxes that are touched, and does the edit again. All boxes may stand
+     * in the frames that queries move. */
     enum { FRAMED_NS = 2000 };
     obb_scene_info info = {.boxes = 0};
     if (edit->with_frames > 0)

@@ -27,8 +27,8 @@ typedef struct srv_restored_commit {
     obb_moment moment;
 } srv_restored_commit;
 
-/* Makes an empty list. What is remembered counts against the budget, which may be NULL. Returns NULL
- * without memory. */
+/* Makes an empty list. What is remembered counts against the budget, which may be NULL. Returns
+ * NULL without memory. */
 struct srv_remembered *srv_remembered_create(struct obb_budget *budget);
 void srv_remembered_destroy(struct srv_remembered *remembered); /* NULL is fine */
 

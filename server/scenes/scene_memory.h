@@ -1,6 +1,6 @@
-/* The limit of --scene-memory on the bytes of all scenes together. Beyond it scenes give up the pairs
- * that queries have cached, and then the largest histories their oldest states. Locked scenes keep
- * theirs. Loop only. */
+/* The limit of --scene-memory on the bytes of all scenes together. Beyond it scenes give up the
+ * pairs that queries have cached, and then the largest histories their oldest states. Locked scenes
+ * keep theirs. Loop only. */
 #ifndef SRV_SCENE_MEMORY_H
 #define SRV_SCENE_MEMORY_H
 
@@ -18,9 +18,9 @@ struct srv_scene_memory {
 size_t srv_scene_memory_room(const struct srv_scene_memory *memory);
 
 /* Gives up cached pairs, and then the oldest states of the largest histories, until there is room
- * for `bytes`, or nothing is left to give up. Does not touch locked scenes, except `mine` (may be NULL). Returns whether
- * there is room. Nothing happens if there is room already. O(scenes) for each change of the largest
- * history, and O(1) a state. */
+ * for `bytes`, or nothing is left to give up. Does not touch locked scenes, except `mine` (may be
+ * NULL). Returns whether there is room. Nothing happens if there is room already. O(scenes) for the
+ * pairs and for each change of the largest history, and O(1) a state. */
 bool srv_scene_memory_shed(struct srv_scene_memory *memory, const struct obb_scene *mine,
                            size_t bytes);
 

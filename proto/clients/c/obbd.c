@@ -2203,8 +2203,8 @@ static void scene_forget(struct scene *s)
 static bool tick_is_empty(const obbd_tick *t);
 static const obbd_answer *commit_made(obbd_tick *t);
 
-/* Lets the boxes be put again. It is owed from then on if the commit of `put` failed, which obbd_why
- * says, or if the scene was lost meanwhile. */
+/* Lets the boxes be put again. It stays owed if the commit of `put` failed, which obbd_why says, or
+ * if the scene was lost meanwhile. */
 static void scene_put_again(obbd *o, struct scene *s)
 {
     scene_forget(s);

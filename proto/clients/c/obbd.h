@@ -317,9 +317,9 @@ typedef struct obbd_ray {
     double max_distance; /* 0 for none */
 } obbd_ray;
 
-/* A shape: a name, a box, a frustum, or a radius. A radius makes a capsule from a to b if `capsule` is
- * set, or if b is neither a nor all zeros. Otherwise it makes a sphere around a, so set `capsule` if
- * b may be the origin. */
+/* A shape: a name, a box, a frustum, or a radius. A radius makes a capsule from a to b if `capsule`
+ * is set, or if b is neither a nor all zeros. Otherwise it makes a sphere around a. So set
+ * `capsule` if b may be the origin. */
 typedef struct obbd_shape {
     const char *name;    /* a box of the scene */
     const obbd_box *box; /* one that is not stored */

@@ -187,7 +187,7 @@ START_TEST(joins_read_what_another_one_has_recorded_of_an_index)
     ck_assert(!reads_cache(model, model->layers, model->revision, join));
     join.cache_room = SIZE_MAX;
     ck_assert(!reads_cache(model, model->layers, model->revision, join)); /* this one records */
-    /* From here on all read it: of this state, of the state before, in which the dead are alive, and
+    /* From here on all read it: of this state, of the one before, in which the dead are alive, and
      * of later ones; also if there is no room for more; except with a margin. */
     for (int k = 0; k < 12; k++) {
         join.list = (obb_join_list)(k % 4);
