@@ -392,7 +392,7 @@ static obb_status summarise(struct obb_build *b, size_t chunk)
             return OBB_CANCELLED;
         const size_t n = obb_least(end - first, OBB_SUMMARIES);
         summarise_boxes(b, first, n, &boxes, &extents);
-        obb_tiles_keys(b->tiles, &boxes, n, b->keys + first, summary->counts);
+        obb_tiles_keys(b->tiles, b->index->kernels, &boxes, n, b->keys + first, summary->counts);
     }
     summary->extent = bounds_of_extents(&extents);
     return OBB_OK;
@@ -448,40 +448,26 @@ static void part(struct obb_build *b, size_t chunk)
     }
 }
 
-/* Orders the boxes of a column. The last three arrays have room for as many. */
-static void order_column(struct obb_build *b, size_t from, size_t count, uint16_t *along,
-                         uint32_t *ordered, uint32_t *spare)
-{
-    const uint64_t *parted = b->parted + from;
-    for (size_t i = 0; i < count; i++)
-        along[i] = (uint16_t)(parted[i] >> 32);
-    obb_tiles_order_column(along, count, ordered, spare);
-    for (size_t i = 0; i < count; i++) {
-        const uint32_t which = (uint32_t)parted[ordered[i]];
-        b->index->versions[from + i] = b->versions[which];
-        if (b->to != NULL)
-            b->to_of[from + i] = b->to[which];
-    }
-}
-
 static obb_status order(struct obb_build *b, size_t chunk)
 {
+    const uint32_t *starts = b->column_starts;
+    const uint32_t first = b->order_first[chunk], end = b->order_first[chunk + 1];
     size_t most = 0;
-    for (uint32_t column = b->order_first[chunk]; column < b->order_first[chunk + 1]; column++) {
-        const size_t n = b->column_starts[column + 1] - b->column_starts[column];
+    for (uint32_t column = first; column < end; column++) {
+        const size_t n = starts[column + 1] - starts[column];
         most = n > most ? n : most;
     }
-    uint32_t *ordered = obb_budget_malloc(b->budget, most, 2 * sizeof *ordered);
-    uint16_t *along = obb_budget_malloc(b->budget, most, sizeof *along);
-    const bool good = ordered != NULL && along != NULL;
-    for (uint32_t column = b->order_first[chunk]; good && column < b->order_first[chunk + 1];
-         column++) {
-        const size_t from = b->column_starts[column];
-        order_column(b, from, b->column_starts[column + 1] - from, along, ordered, ordered + most);
+    uint64_t *spare = obb_budget_malloc(b->budget, most, sizeof *spare);
+    if (spare == NULL)
+        return OBB_NO_MEMORY;
+    for (uint32_t column = first; column < end; column++) {
+        const size_t from = starts[column], n = starts[column + 1] - from;
+        obb_tiles_order_column(b->parted + from, n, b->versions, b->index->versions + from, spare);
+        if (b->to != NULL)
+            obb_tiles_order_column(b->parted + from, n, b->to, b->to_of + from, spare);
     }
-    obb_budget_free(ordered);
-    obb_budget_free(along);
-    return good ? OBB_OK : OBB_NO_MEMORY;
+    obb_budget_free(spare);
+    return OBB_OK;
 }
 
 /* ---- Packing --------------------------------------------------------------------------------- */
@@ -490,6 +476,17 @@ static obb_status order(struct obb_build *b, size_t chunk)
 static const obb_box *box_at(const struct obb_index *index, size_t i)
 {
     return &index->versions[obb_least(i, index->count - 1)]->box;
+}
+
+/* Lists 16 boxes by their places; the last one stands for each beyond the end. */
+static void list_boxes(const struct obb_index *index, size_t first, const obb_box *out[OBB_NODE])
+{
+    _Static_assert(offsetof(struct obb_version, box) == 0, "a version begins with its box");
+    if (first + OBB_NODE <= index->count)
+        memcpy((void *)out, (const void *)(index->versions + first), OBB_NODE * sizeof *out);
+    else
+        for (size_t k = 0; k < OBB_NODE; k++)
+            out[k] = box_at(index, first + k);
 }
 
 /* Quantises the ways of up to 16 boxes. */
@@ -511,10 +508,8 @@ static void pack_boxes(const struct obb_index *index, size_t first, size_t n, st
 {
     if (index->dimensions == 3) {
         const obb_box *boxes[OBB_NODE], *next[OBB_NODE];
-        for (size_t k = 0; k < OBB_NODE; k++) {
-            boxes[k] = box_at(index, first + k);
-            next[k] = box_at(index, first + k + AHEAD);
-        }
+        list_boxes(index, first, boxes);
+        list_boxes(index, first + AHEAD, next);
         index->kernels->pack(boxes, n, next, &index->grid, index->boxes + first, node);
         if (index->nonuniform == NULL)
             return;

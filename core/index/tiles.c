@@ -55,7 +55,7 @@ static void slabs_of(const double width[3], const uint8_t axis[3], double count,
 
 /* Cuts a rank of which the sample has at least one box. `scale` is the number of boxes that one box
  * of the sample stands for. */
-static void choose_columns(struct obb_rank *r, const struct obb_grid_cell *sample, size_t count,
+static void choose_columns(struct obb_cuts *r, const struct obb_grid_cell *sample, size_t count,
                            uint32_t rank, double scale, const double width[3], uint32_t *counts)
 {
     size_t here = 0;
@@ -120,13 +120,13 @@ obb_status obb_tiles_create(const struct obb_grid_cell *sample, size_t sample_co
             }
     tiles->large = large;
     tiles->columns = 0;
-    tiles->none = 0;
+    memset(tiles->none, 0, sizeof tiles->none);
     size_t used = 0;
     for (uint32_t rank = OBB_RANKS; rank-- > 0;) {
-        struct obb_rank *r = &tiles->ranks[rank];
-        *r = (struct obb_rank){.first = tiles->columns, .columns = 1, .shift = {16, 16}};
+        struct obb_cuts *r = &tiles->ranks[rank];
+        *r = (struct obb_cuts){.first = tiles->columns, .columns = 1, .shift = {16, 16}};
         memcpy(r->axis, axis, sizeof axis);
-        r->slab = r->column = &tiles->none;
+        r->slab = r->column = tiles->none;
         if (seen[rank]) {
             r->slab = tiles->tables[used].slab;
             r->column = tiles->tables[used++].column;
@@ -140,57 +140,66 @@ obb_status obb_tiles_create(const struct obb_grid_cell *sample, size_t sample_co
     return OBB_OK;
 }
 
-void obb_tiles_keys(const struct obb_tiles *tiles, const struct obb_summaries *boxes, size_t count,
-                    uint32_t *out_keys, uint32_t *counts)
+void obb_tiles_keys(const struct obb_tiles *tiles, const struct obb_kernels *kernels,
+                    const struct obb_summaries *boxes, size_t count, uint32_t *out_keys,
+                    uint32_t *counts)
 {
-    /* All ranks have the same axes, and most boxes are of rank 0. */
-    const struct obb_rank *usual = &tiles->ranks[0];
-    const uint32_t *x = boxes->code[usual->axis[0]], *y = boxes->code[usual->axis[1]],
-                   *z = boxes->code[usual->axis[2]];
-    const float large = obb_float_below(tiles->large);
-    for (size_t i = 0; i < count; i++) {
-        const struct obb_rank *r = usual;
-        if (boxes->size[i] > large)
-            r = &tiles->ranks[obb_rank_of(tiles->large, (double)boxes->size[i])];
-        const size_t slab = r->slab[x[i] >> r->shift[0]];
-        const uint32_t column = r->column[(slab << r->bits) + (y[i] >> r->shift[1])];
-        const uint32_t along = z[i] ^ ((column & 1) * 0xffffu);
-        out_keys[i] = (r->first + column) << 16 | along;
-        counts[r->first + column]++;
+    const float limit = obb_float_below(tiles->large);
+    uint32_t large = kernels->keys(&tiles->ranks[0], limit, boxes, count, out_keys);
+    for (; large != 0; large &= large - 1) { /* few */
+        const uint32_t i = (uint32_t)__builtin_ctz(large);
+        const uint32_t rank = obb_rank_of(tiles->large, (double)boxes->size[i]);
+        struct obb_summaries one;
+        for (int k = 0; k < 3; k++)
+            one.code[k][0] = boxes->code[k][i];
+        one.size[0] = boxes->size[i];
+        (void)kernels->keys(&tiles->ranks[rank], limit, &one, 1, &out_keys[i]);
     }
+    for (size_t i = 0; i < count; i++)
+        counts[out_keys[i] >> 16]++;
 }
 
-/* Sorts a list of boxes (NULL: 0 to count - 1) by `bits` bits of their positions from bit `shift`
- * on. Stable. */
-static void count_sort(const uint16_t *along, const uint32_t *list, size_t count, unsigned shift,
-                       unsigned bits, uint32_t *out)
+/* Counts boxes by the `bits` bits from bit `shift` on, and finds where those of each bin begin. */
+static void begin_bins(const uint64_t *boxes, size_t count, unsigned shift, unsigned bits,
+                       uint32_t *starts)
 {
-    uint32_t starts[MOST_BINS];
     const uint32_t bins = 1u << bits;
+    uint32_t sum = 0;
     memset(starts, 0, bins * sizeof starts[0]);
     for (size_t i = 0; i < count; i++)
-        starts[(uint32_t)along[i] >> shift & (bins - 1)]++;
-    uint32_t sum = 0;
+        starts[boxes[i] >> shift & (bins - 1)]++;
     for (uint32_t i = 0; i < bins; i++) {
         const uint32_t n = starts[i];
         starts[i] = sum;
         sum += n;
     }
-    for (size_t i = 0; i < count; i++) {
-        const uint32_t which = list != NULL ? list[i] : (uint32_t)i;
-        out[starts[(uint32_t)along[which] >> shift & (bins - 1)]++] = which;
-    }
 }
 
-void obb_tiles_order_column(const uint16_t *along, size_t count, uint32_t *out, uint32_t *spare)
+/* Sorts the versions of boxes by the `bits` bits from bit `shift` on. Stable. */
+static void sort_versions(const uint64_t *boxes, size_t count, unsigned shift, unsigned bits,
+                          const struct obb_version *const *versions, const struct obb_version **out)
+{
+    uint32_t starts[MOST_BINS];
+    const uint32_t mask = (1u << bits) - 1;
+    begin_bins(boxes, count, shift, bits, starts);
+    for (size_t i = 0; i < count; i++)
+        out[starts[boxes[i] >> shift & mask]++] = versions[(uint32_t)boxes[i]];
+}
+
+void obb_tiles_order_column(const uint64_t *boxes, size_t count,
+                            const struct obb_version *const *versions,
+                            const struct obb_version **out, uint64_t *spare)
 {
     unsigned bits = 4; /* two boxes in a bin, about: a bin takes as long as a box */
     while (1u << bits < MOST_BINS && (size_t)2 << bits < count)
         bits++;
     if (count <= (size_t)OBB_NODE << bits) {
-        count_sort(along, NULL, count, 16 - bits, bits, out);
-    } else {
-        count_sort(along, NULL, count, 0, 8, spare);
-        count_sort(along, spare, count, 8, 8, out);
+        sort_versions(boxes, count, 48 - bits, bits, versions, out);
+        return;
     }
+    uint32_t starts[1 << 8];
+    begin_bins(boxes, count, 32, 8, starts);
+    for (size_t i = 0; i < count; i++)
+        spare[starts[boxes[i] >> 32 & 0xff]++] = boxes[i];
+    sort_versions(spare, count, 40, 8, versions, out);
 }

@@ -18,6 +18,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+struct obb_version;
+
 /* A sampled box: the cell of its centre in a grid, and its rank. */
 struct obb_grid_cell {
     uint16_t code[3];
@@ -29,23 +31,14 @@ struct obb_grid_cell {
  * times the size of the rank before. */
 uint32_t obb_rank_of(double large, double size);
 
-/* How one rank is cut into columns. */
-struct obb_rank {
-    uint8_t axis[3];         /* shortest first */
-    unsigned shift[2];       /* from codes to bins, along the first two axes */
-    unsigned bits;           /* of the bins along the second axis */
-    uint32_t first, columns; /* number of its first column, and of its columns */
-    uint16_t *slab, *column; /* tables by bin of the first axis; by slab and bin of the second */
-};
-
 /* How all ranks are cut. */
 struct obb_tiles {
     double large;     /* size at which rank 0 ends */
     uint32_t columns; /* less than 2^16 */
-    uint16_t none;    /* the table of each rank that the sample does not have */
-    struct obb_rank ranks[OBB_RANKS];
+    uint16_t none[2]; /* the table of each rank that the sample does not have */
+    struct obb_cuts ranks[OBB_RANKS];
     struct {
-        uint16_t slab[1 << 10], column[1 << 14];
+        uint16_t slab[1 << 10], column[1 << 14], beyond[2];
     } tables[];
 };
 
@@ -63,13 +56,21 @@ obb_status obb_tiles_create(const struct obb_grid_cell *sample, size_t sample_co
 
 /* Finds the keys of up to OBB_SUMMARIES boxes: the column of each in the high 16 bits, and its
  * position along the column in the low 16 bits. Adds the boxes to counts[column]. */
-void obb_tiles_keys(const struct obb_tiles *tiles, const struct obb_summaries *boxes, size_t count,
-                    uint32_t *out_keys, uint32_t *counts);
+void obb_tiles_keys(const struct obb_tiles *tiles, const struct obb_kernels *kernels,
+                    const struct obb_summaries *boxes, size_t count, uint32_t *out_keys,
+                    uint32_t *counts);
 
 /* Orders the boxes of one column by their positions along it. There are at least half as many bins
  * as boxes, but at most 2048, or a bin for each position if those would hold more than 16 boxes
- * each; boxes in the same bin keep their order. along[i] is the position of box i. *out becomes the
- * list of boxes; `spare` has room for as many. O(count). */
-void obb_tiles_order_column(const uint16_t *along, size_t count, uint32_t *out, uint32_t *spare);
+ * each; boxes in the same bin keep their order.
+ *
+ * boxes    of each, the position in the high half, below 2^16, and the number in the low half.
+ * versions by number.
+ * out      becomes the versions of these boxes in their order.
+ * spare    has room for as many boxes.
+ * O(count). */
+void obb_tiles_order_column(const uint64_t *boxes, size_t count,
+                            const struct obb_version *const *versions,
+                            const struct obb_version **out, uint64_t *spare);
 
 #endif

@@ -190,6 +190,17 @@ struct obb_summaries {
     float size[OBB_SUMMARIES]; /* no part of the box is farther from its centre along any axis */
 };
 
+/* Where boxes belong by the codes of their centres (core/index/tiles.h): a slab by the first axis,
+ * and a column by the slab and the second axis. Up to two bytes behind an entry of a table are
+ * read with it. */
+struct obb_cuts {
+    uint8_t axis[3];         /* shortest first */
+    unsigned shift[2];       /* from codes to bins, along the first two axes */
+    unsigned bits;           /* of the bins along the second axis */
+    uint32_t first, columns; /* number of the first column, and of all columns */
+    uint16_t *slab, *column; /* tables by bin of the first axis; by slab and bin of the second */
+};
+
 /* What the boxes summarised so far fill, as the lanes of a vector keep it: low[k][i] and high[k][i]
  * bound the boxes of lane i along axis k. A vector of doubles has up to OBB_LANES lanes. */
 #define OBB_LANES 8
@@ -245,6 +256,12 @@ struct obb_kernels {
      * outside the grid are 0 or OBB_CODE_MOST. count > 0. */
     void (*summarise)(const struct obb_box *const *boxes, size_t count, const struct obb_grid *grid,
                       struct obb_summaries *out, struct obb_extents *extents);
+
+    /* Finds the keys of up to OBB_SUMMARIES boxes: the column of each in the high 16 bits, and its
+     * position along it, to and fro, in the low 16 bits. Returns which boxes are larger than
+     * `large`, as bits. */
+    uint32_t (*keys)(const struct obb_cuts *cuts, float large, const struct obb_summaries *boxes,
+                     size_t count, uint32_t *out);
 
     /* Packs up to 16 boxes of space (3-D) and quantises their bounds on a uniform grid. Sets the
      * remaining children to OBB_CODE_NONE. count > 0. Between its steps it prefetches the 16 boxes

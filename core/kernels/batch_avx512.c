@@ -232,6 +232,28 @@ INLINE uint32_t marked_lanes(const struct obb_marks *marks, const uint32_t *ids,
     return _mm512_test_epi32_mask(words, bits);
 }
 
+INLINE void keys_of(const struct obb_cuts *cuts, const uint32_t *x, const uint32_t *y,
+                    const uint32_t *z, size_t count, uint32_t *out)
+{
+    const __mmask16 lanes = (__mmask16)((1u << count) - 1);
+    const __m512i none = _mm512_setzero_si512();
+    const __m512i bin = _mm512_srl_epi32(_mm512_maskz_loadu_epi32(lanes, x),
+                                         _mm_cvtsi32_si128((int)cuts->shift[0]));
+    const __m512i slab =
+        _mm512_and_si512(_mm512_mask_i32gather_epi32(none, lanes, bin, cuts->slab, 2), low_half());
+    const __m512i place =
+        _mm512_add_epi32(_mm512_sll_epi32(slab, _mm_cvtsi32_si128((int)cuts->bits)),
+                         _mm512_srl_epi32(_mm512_maskz_loadu_epi32(lanes, y),
+                                          _mm_cvtsi32_si128((int)cuts->shift[1])));
+    const __m512i column = _mm512_and_si512(
+        _mm512_mask_i32gather_epi32(none, lanes, place, cuts->column, 2), low_half());
+    const __m512i up = _mm512_maskz_loadu_epi32(lanes, z);
+    const __m512i along = _mm512_mask_xor_epi32(
+        up, _mm512_test_epi32_mask(column, _mm512_set1_epi32(1)), up, low_half());
+    const __m512i all = _mm512_add_epi32(column, _mm512_set1_epi32((int)cuts->first));
+    _mm512_mask_storeu_epi32(out, lanes, _mm512_or_si512(_mm512_slli_epi32(all, 16), along));
+}
+
 #include "core/kernels/batch_body.inc"
 
 const struct obb_kernels obb_kernels_avx512 = {.kind = OBB_KERNEL_AVX512,
@@ -240,6 +262,7 @@ const struct obb_kernels obb_kernels_avx512 = {.kind = OBB_KERNEL_AVX512,
                                                .test_node = test_node,
                                                .walk = walk,
                                                .summarise = summarise,
+                                               .keys = keys,
                                                .pack = pack,
                                                .encode = encode,
                                                .merge_nodes = merge_nodes,

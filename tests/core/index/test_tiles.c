@@ -2,6 +2,8 @@
  * along it. */
 #include "core/base/alloc.h"
 #include "core/index/tiles.h"
+#include "core/kernels/cpu.h"
+#include "core/versions/version.h"
 #include "tests/support/fault.h"
 #include "tests/support/test.h"
 
@@ -41,7 +43,7 @@ static uint32_t key_of(const struct obb_tiles *tiles, const uint32_t code[3], do
         for (size_t k = 0; k < 3; k++)
             boxes.code[k][i] = i == 2 ? code[k] : 0;
     }
-    obb_tiles_keys(tiles, &boxes, 3, keys, counts);
+    obb_tiles_keys(tiles, obb_kernels_choose(OBB_KERNEL_AUTO), &boxes, 3, keys, counts);
     for (size_t i = 0; i < 3; i++) {
         ck_assert_uint_gt(counts[keys[i] >> 16], 0);
         counts[keys[i] >> 16]--;
@@ -150,17 +152,24 @@ START_TEST(a_column_is_sorted_and_equals_keep_their_order)
 {
     enum { MOST = 60000 };
     static const size_t counts[] = {0, 1, 2, 15, 17, 300, 5000, MOST};
-    uint16_t *along = malloc(MOST * sizeof *along);
-    uint32_t *out = malloc(MOST * sizeof *out), *spare = malloc(MOST * sizeof *spare);
-    ck_assert(along != NULL && out != NULL && spare != NULL);
+    uint64_t *boxes = malloc(MOST * sizeof *boxes), *spare = malloc(MOST * sizeof *spare);
+    struct obb_version *stored = calloc(MOST, sizeof *stored);
+    const struct obb_version **versions = malloc(MOST * sizeof *versions);
+    const struct obb_version **out = malloc(MOST * sizeof *out);
+    ck_assert(boxes != NULL && spare != NULL && stored != NULL);
+    ck_assert(versions != NULL && out != NULL);
+    for (size_t i = 0; i < MOST; i++)
+        versions[i] = &stored[i];
     test_rng rng = {.s = 20261153};
     size_t ties = 0, looked_at = 0;
     for (size_t c = 0; c < sizeof counts / sizeof counts[0]; c++)
         for (int equal = 0; equal < 2; equal++) {
             const size_t count = counts[c];
-            for (size_t i = 0; i < count; i++)
-                along[i] = (uint16_t)(equal ? test_below(&rng, 7) * 9000 : test_below(&rng, 65536));
-            obb_tiles_order_column(along, count, out, spare);
+            for (size_t i = 0; i < count; i++) {
+                const size_t along = equal ? test_below(&rng, 7) * 9000 : test_below(&rng, 65536);
+                boxes[i] = (uint64_t)along << 32 | i;
+            }
+            obb_tiles_order_column(boxes, count, versions, out, spare);
             unsigned char *seen = calloc(count + 1, 1);
             ck_assert_ptr_nonnull(seen);
             /* as many bins as half the boxes, at least 16; where 2048 bins would have more than
@@ -168,21 +177,25 @@ START_TEST(a_column_is_sorted_and_equals_keep_their_order)
             unsigned bits = 4;
             while (1u << bits < 2048 && (size_t)2 << bits < count)
                 bits++;
-            const unsigned shift = count <= (size_t)16 << bits ? 16 - bits : 0;
+            const unsigned shift = count <= (size_t)16 << bits ? 48 - bits : 32;
+            size_t before = 0;
             for (size_t i = 0; i < count; i++, looked_at++) {
-                ck_assert_uint_lt(out[i], count);
-                ck_assert_uint_eq(seen[out[i]]++, 0);
-                if (i == 0)
-                    continue;
-                const unsigned a = (unsigned)along[out[i - 1]] >> shift;
-                const unsigned b = (unsigned)along[out[i]] >> shift;
-                ck_assert(a < b || (a == b && out[i - 1] < out[i]));
-                ties += a == b;
+                const size_t which = (size_t)(out[i] - stored);
+                ck_assert_uint_lt(which, count);
+                ck_assert_uint_eq(seen[which]++, 0);
+                if (i > 0) {
+                    const uint64_t a = boxes[before] >> shift, b = boxes[which] >> shift;
+                    ck_assert(a < b || (a == b && before < which));
+                    ties += a == b;
+                }
+                before = which;
             }
             free(seen);
         }
-    free(along);
-    free(out);
+    free((void *)out);
+    free((void *)versions);
+    free(stored);
+    free(boxes);
     free(spare);
     ck_assert(ties > looked_at / 4 && ties < looked_at);
 }

@@ -700,6 +700,62 @@ START_TEST(rays_meet_the_same_leaves_in_the_same_order_and_miss_none)
 }
 END_TEST
 
+/* The tables end with the two entries that a kernel may read beyond them. */
+START_TEST(keys_are_found_alike)
+{
+    enum { SLABS = 18, BITS = 9, BEYOND = 2 };
+    static uint16_t slab[(1 << 10) + BEYOND], column[(SLABS << BITS) + BEYOND];
+    test_rng rng = {.s = 20261208};
+    size_t keys = 0, large = 0, odd = 0;
+    for (size_t round = 0; round < test_effort(20000); round++) {
+        if (round % 1000 == 0) {
+            for (size_t i = 0; i < (size_t)1 << 10; i++)
+                slab[i] = (uint16_t)test_below(&rng, SLABS);
+            for (size_t i = 0; i < (size_t)SLABS << BITS; i++)
+                column[i] = (uint16_t)test_below(&rng, 4096);
+        }
+        const uint8_t x = (uint8_t)test_below(&rng, 3), y = (uint8_t)((x + 1) % 3);
+        const uint8_t z = (uint8_t)(3 - x - y);
+        const struct obb_cuts cuts = {.axis = {x, y, z},
+                                      .shift = {6, 16 - BITS},
+                                      .bits = BITS,
+                                      .first = (uint32_t)test_below(&rng, 60000),
+                                      .slab = slab,
+                                      .column = column};
+        struct obb_summaries boxes;
+        const size_t count = 1 + test_below(&rng, OBB_SUMMARIES);
+        uint32_t truth[OBB_SUMMARIES], above = 0;
+        for (size_t i = 0; i < OBB_SUMMARIES; i++) { /* what lies beyond `count` is anything */
+            for (int k = 0; k < 3; k++)
+                boxes.code[k][i] = i < count ? (uint32_t)test_below(&rng, 65536) : UINT32_MAX;
+            boxes.size[i] = i < count ? (float)test_below(&rng, 3) : 9;
+            if (i >= count)
+                continue;
+            const uint32_t here = column[slab[boxes.code[x][i] / 64] * (1 << BITS) +
+                                         boxes.code[y][i] / (1 << (16 - BITS))];
+            const uint32_t along = boxes.code[z][i];
+            truth[i] = (cuts.first + here) * 65536 + (here % 2 == 0 ? along : 65535 - along);
+            above |= (uint32_t)(boxes.size[i] > 1) << i;
+            odd += here % 2;
+        }
+        for (size_t k = 0; k <= other_count; k++) {
+            const struct obb_kernels *kernels = k < other_count ? others[k] : &obb_kernels_scalar;
+            uint32_t out[OBB_SUMMARIES + 1];
+            for (size_t i = 0; i <= OBB_SUMMARIES; i++)
+                out[i] = 4711;
+            ck_assert_uint_eq(kernels->keys(&cuts, 1, &boxes, count, out), above);
+            ck_assert_mem_eq(out, truth, count * sizeof out[0]);
+            ck_assert_uint_eq(out[count], 4711);
+        }
+        keys += count;
+        large += (size_t)__builtin_popcount(above);
+    }
+    (void)printf("keys: %zu, %zu of large boxes, %zu of columns that go down\n", keys, large, odd);
+    ck_assert_uint_gt(large, keys / 8);
+    ck_assert_uint_gt(odd, keys / 8);
+}
+END_TEST
+
 START_TEST(ids_in_a_set_are_found_alike)
 {
     enum { WORDS = 20, IDS = 64 };
@@ -753,6 +809,7 @@ int main(void)
     tcase_add_test(tcase, boxes_are_packed_and_coded_to_the_same_bits);
     tcase_add_test(tcase, nodes_are_tested_and_merged_alike);
     tcase_add_test(tcase, places_see_the_same_children_at_the_same_distance);
+    tcase_add_test(tcase, keys_are_found_alike);
     tcase_add_test(tcase, ids_in_a_set_are_found_alike);
     tcase_add_test(tcase, rays_meet_the_same_leaves_in_the_same_order_and_miss_none);
     suite_add_tcase(suite, tcase);
