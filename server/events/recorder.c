@@ -7,7 +7,8 @@
 
 enum {
     MOST_WAITING = 256 * 1024, /* bytes that wait to be kept */
-    SHARE = 4                  /* recorded queries take at most a SHARE-th of the budget */
+    SHARE = 4,                 /* recorded queries take at most a SHARE-th of the budget */
+    FEW = 64                   /* queries that the loop frees by itself at a time: 10 us */
 };
 
 /* What is kept of a scene, oldest first. */
@@ -15,7 +16,7 @@ struct srv_ring {
     const struct obb_scene *scene;
     struct srv_ring *next;
     struct srv_record *first, *last;
-    size_t count;
+    size_t count, bytes;
     uint64_t last_id;
 };
 
@@ -26,7 +27,7 @@ static size_t size_of(const struct srv_record *record)
 
 void srv_record_unref(struct srv_record *record)
 {
-    if (--record->references == 0)
+    if (atomic_fetch_sub_explicit(&record->references, 1, memory_order_acq_rel) == 1)
         obb_budget_free(record);
 }
 
@@ -40,18 +41,81 @@ static struct srv_ring **ring_place(struct srv_recorder *r, const struct obb_sce
     return place;
 }
 
+static void unref_all(struct srv_record *first)
+{
+    while (first != NULL) {
+        struct srv_record *record = first;
+        first = record->next;
+        srv_record_unref(record);
+    }
+}
+
+/* Queries that are freed on the pool. */
+struct forgotten {
+    struct srv_job job; /* first */
+    struct srv_drain *drain;
+    struct srv_record *first;
+};
+
+static size_t free_forgotten(struct srv_job *job)
+{
+    unref_all(((struct forgotten *)job)->first);
+    return 0;
+}
+
+static void on_freed(struct srv_job *job)
+{
+    struct srv_drain *drain = ((struct forgotten *)job)->drain;
+    obb_free(job);
+    srv_drain_release(drain);
+}
+
+/* Forgets a list of queries that are in no ring: on the pool, if there is memory for a job. */
+static void forget(const struct srv_recorder *r, struct srv_record *first)
+{
+    struct forgotten *f = obb_calloc(1, sizeof *f);
+    if (f != NULL) {
+        f->job.advance = free_forgotten;
+        f->job.done = on_freed;
+        f->job.background = true;
+        f->drain = r->locks->drain;
+        f->first = first;
+        if (srv_pool_submit(r->locks->pool, &f->job) == SRV_SUBMITTED) {
+            srv_drain_hold(f->drain);
+            return;
+        }
+        obb_free(f);
+    }
+    unref_all(first);
+}
+
 /* Forgets the oldest queries until at most `most` are left. */
 static void trim(struct srv_recorder *r, struct srv_ring *ring, size_t most)
 {
-    while (ring->count > most) {
-        struct srv_record *oldest = ring->first;
-        ring->first = oldest->next;
-        ring->count--;
-        r->held -= size_of(oldest);
-        srv_record_unref(oldest);
+    if (ring->count <= most)
+        return;
+    const size_t gone = ring->count - most;
+    struct srv_record *first = ring->first, *rest = NULL;
+    size_t bytes = ring->bytes;
+    if (most > 0) {
+        struct srv_record *last = first;
+        bytes = size_of(first);
+        for (size_t i = 1; i < gone; i++) {
+            last = last->next;
+            bytes += size_of(last);
+        }
+        rest = last->next;
+        last->next = NULL;
     }
-    if (ring->count == 0)
-        ring->last = NULL;
+    ring->first = rest;
+    ring->last = rest != NULL ? ring->last : NULL;
+    ring->count = most;
+    ring->bytes -= bytes;
+    r->held -= bytes;
+    if (gone > FEW)
+        forget(r, first);
+    else
+        unref_all(first);
 }
 
 static void drop_ring(struct srv_recorder *r, struct srv_ring **place)
@@ -260,6 +324,7 @@ static bool keep(struct srv_recorder *r, struct srv_ring *ring, size_t most,
     *(ring->first != NULL ? &ring->last->next : &ring->first) = record;
     ring->last = record;
     ring->count++;
+    ring->bytes += size_of(record);
     r->held += size_of(record);
     const wire_recorded_row row = {.id = record->id, .text = record->text};
     srv_events_query(r->events, scene, &row);
@@ -351,7 +416,7 @@ size_t srv_recorder_find(struct srv_recorder *r, const struct obb_scene *scene,
         if (record->id <= params->after_id || (params->has_hit && params->hit != record->hit) ||
             (params->has_tag && !(record->has_tag && obb_str_equal(params->tag, record->tag))))
             continue;
-        record->references++;
+        (void)atomic_fetch_add_explicit(&record->references, 1, memory_order_relaxed);
         out[count++] = record;
     }
     return count;
@@ -359,6 +424,11 @@ size_t srv_recorder_find(struct srv_recorder *r, const struct obb_scene *scene,
 
 void srv_recorder_fini(struct srv_recorder *recorder)
 {
-    while (recorder->rings != NULL)
-        drop_ring(recorder, &recorder->rings);
+    while (recorder->rings != NULL) {
+        struct srv_ring *ring = recorder->rings;
+        recorder->rings = ring->next;
+        recorder->held -= ring->bytes;
+        unref_all(ring->first);
+        obb_budget_free(ring);
+    }
 }

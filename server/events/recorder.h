@@ -4,7 +4,8 @@
  * A recording is what one request adds. It is made where the answer is written, on any thread, and
  * kept on the loop. Recorded queries draw from the budget, and take at most a quarter of it
  * together. Without room, or while more than 256 KiB wait to be kept, a query is left out and
- * counted (obbd_queries_unrecorded_total). */
+ * counted (obbd_queries_unrecorded_total). Many that are forgotten at a time are freed on the
+ * pool. */
 #ifndef SRV_RECORDER_H
 #define SRV_RECORDER_H
 
@@ -16,8 +17,8 @@
 /* A recorded query. Its text never changes, so any thread may read it while somebody holds it. */
 struct srv_record {
     struct srv_record *next; /* the next one of its recording, or of its scene */
-    size_t references;       /* loop only */
-    uint64_t id;             /* of its scene, from 1 on */
+    atomic_size_t references;
+    uint64_t id; /* of its scene, from 1 on */
     bool hit, has_tag;
     obb_str tag, text; /* wire_write_recorded; both lie behind the record */
 };
@@ -28,7 +29,7 @@ struct srv_ring;
 struct srv_recorder {
     struct obb_budget *budget;
     struct obb_store *store;
-    struct srv_locks *locks;
+    struct srv_locks *locks; /* its drain is held while forgotten queries are freed on its pool */
     struct srv_events *events;
     struct srv_metrics *metrics;
 
@@ -102,9 +103,10 @@ size_t srv_recorder_count(const struct srv_recorder *recorder, const struct obb_
 size_t srv_recorder_find(struct srv_recorder *recorder, const struct obb_scene *scene,
                          const wire_recorded_params *params, struct srv_record **out, size_t room);
 
+/* Any thread. */
 void srv_record_unref(struct srv_record *record);
 
-/* Forgets everything. */
+/* Forgets everything. No job of the pool may be left. */
 void srv_recorder_fini(struct srv_recorder *recorder);
 
 #endif

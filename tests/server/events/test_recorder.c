@@ -12,6 +12,8 @@
 #include <string.h>
 
 static struct srv_loop *loop;
+static struct srv_pool *pool;
+static struct srv_drain drain;
 static struct srv_locks locks;
 static struct srv_metrics metrics;
 static struct obb_budget budget;
@@ -34,10 +36,12 @@ static struct obb_scene *add(const char *name, uint32_t record)
 static void setup(void)
 {
     ck_assert(srv_loop_create(&loop));
+    ck_assert(srv_pool_create(loop, 1, 8, NULL, &pool));
+    drain = (struct srv_drain){.holds = 0};
     metrics = (struct srv_metrics){.queries_unrecorded_total = 0};
     obb_budget_init(&budget, 1 << 20);
     ck_assert_int_eq(obb_store_create(10, 1000, NULL, &store), OBB_OK);
-    locks = (struct srv_locks){.pool = NULL};
+    locks = (struct srv_locks){.pool = pool, .drain = &drain};
     const struct srv_channels channels = {
         .loop = loop, .budget = &budget, .locks = &locks, .metrics = &metrics};
     ck_assert(srv_events_create(loop, &channels, &events));
@@ -61,6 +65,7 @@ static void teardown(void)
     ck_assert_uint_eq(obb_budget_used(&budget), 0);
     srv_events_destroy(events);
     obb_store_destroy(store);
+    srv_pool_destroy(pool);
     srv_loop_destroy(loop);
 }
 
@@ -253,6 +258,52 @@ START_TEST(settings_and_removals_give_room_back)
     listener.on_remove(listener.context, &op, scene);
     listener.on_remove(listener.context, &op, scene); /* nothing is left to be forgotten */
     ck_assert_uint_eq(metrics.queries_unrecorded_total, 0);
+}
+END_TEST
+
+/* The loop runs until the pool has freed what the recorder gave it. */
+static void free_on_pool(void)
+{
+    ck_assert_uint_eq(drain.holds, 1);
+    while (!srv_drain_empty(&drain))
+        srv_loop_step(loop, 10);
+}
+
+START_TEST(many_queries_are_forgotten_on_the_pool)
+{
+    enum { MANY = 200 };
+    const srv_write_listener listener = srv_recorder_listener(&recorder);
+    const srv_op op = {.kind = SRV_OP_REMOVE};
+    tell_settings(MANY);
+    for (int i = 0; i < MANY; i++)
+        record(scene, "s", i, NULL);
+    struct srv_record *kept = NULL; /* the oldest, which a listing holds */
+    ck_assert_uint_eq(srv_recorder_find(&recorder, scene, &(wire_recorded_params){0}, &kept, 1), 1);
+    const size_t held = recorder.held, used = obb_budget_used(&budget);
+    tell_settings(MANY / 2);
+    ck_assert_uint_eq(srv_recorder_count(&recorder, scene), MANY / 2);
+    ck_assert(recorder.held > held / 3 && recorder.held < held * 2 / 3);
+    free_on_pool();
+    ck_assert_uint_lt(obb_budget_used(&budget), used * 2 / 3);
+    ck_assert_uint_eq(kept->id, 1);
+    srv_record_unref(kept);
+
+    fault_arm(1); /* no memory for a job: the loop does it */
+    listener.on_remove(listener.context, &op, scene);
+    const size_t asked = fault_seen();
+    fault_arm(0);
+    ck_assert_uint_eq(asked, 1);
+    ck_assert_uint_eq(drain.holds, 0);
+    ck_assert_uint_eq(recorder.held, 0);
+    ck_assert_uint_eq(obb_budget_used(&budget), 0);
+
+    for (int i = 0; i < MANY; i++)
+        record(scene, "s", i, NULL);
+    ck_assert_uint_eq(srv_recorder_count(&recorder, scene), MANY / 2);
+    listener.on_remove(listener.context, &op, scene);
+    ck_assert_uint_eq(recorder.held, 0);
+    free_on_pool();
+    ck_assert_uint_eq(obb_budget_used(&budget), 0);
 }
 END_TEST
 
@@ -466,6 +517,7 @@ int main(void)
     tcase_add_test(tc, the_last_queries_are_kept_in_order);
     tcase_add_test(tc, a_record_holds_query_and_answer);
     tcase_add_test(tc, settings_and_removals_give_room_back);
+    tcase_add_test(tc, many_queries_are_forgotten_on_the_pool);
     tcase_add_test(tc, a_query_of_a_scene_that_went_is_forgotten);
     tcase_add_test(tc, records_take_a_quarter_of_the_budget);
     tcase_add_test(tc, only_so_much_waits_to_be_kept);
