@@ -10,10 +10,7 @@
 #include <cbor/encoding.h>
 #include <math.h>
 
-enum {
-    HEAD = 9,   /* bytes of the longest head */
-    FIELDS = 23 /* the most members that the one-byte head of wire_cbor_object_end can count */
-};
+enum { HEAD = 9 /* bytes of the longest head */ };
 
 static unsigned char *room(struct wire_out *out, size_t size)
 {
@@ -26,21 +23,43 @@ static void added(struct wire_out *out, size_t size)
     wire_buf_added(out->buf, size);
 }
 
+/* Keeps a byte for the head of a map or array whose members are counted while they are written.
+ * Returns where it lies. */
+static size_t keep_head(struct wire_out *out)
+{
+    const size_t head = out->buf->length;
+    if (room(out, 1) != NULL)
+        added(out, 1);
+    return head;
+}
+
+/* Writes the head that the byte was kept for. One byte can count 23 members: for more, what was
+ * written behind the byte is moved. */
+static void set_head(struct wire_out *out, size_t head, bool map, size_t members)
+{
+    unsigned char bytes[HEAD];
+    const size_t size = map ? cbor_encode_map_start(members, bytes, sizeof bytes)
+                            : cbor_encode_array_start(members, bytes, sizeof bytes);
+    if (room(out, size) == NULL)
+        return;
+    unsigned char *at = (unsigned char *)out->buf->bytes + head;
+    if (size > 1) {
+        memmove(at + size, at + 1, out->buf->length - head - 1);
+        added(out, size - 1);
+    }
+    memcpy(at, bytes, size);
+}
+
 wire_out_scope wire_cbor_object(struct wire_out *out)
 {
-    const wire_out_scope object = {.head = out->buf->length, .fields = out->fields};
-    unsigned char *at = room(out, 1);
-    if (at != NULL)
-        added(out, cbor_encode_map_start(0, at, 1));
+    const wire_out_scope object = {.fields = out->fields, .head = keep_head(out)};
     out->fields = 0;
     return object;
 }
 
 void wire_cbor_object_end(struct wire_out *out, wire_out_scope object)
 {
-    assert(out->fields <= FIELDS);
-    if (!out->buf->failed)
-        (void)cbor_encode_map_start(out->fields, (unsigned char *)out->buf->bytes + object.head, 1);
+    set_head(out, object.head, true, out->fields);
     out->fields = object.fields;
 }
 
@@ -222,28 +241,6 @@ static const char *string_end(const char *at)
     return at + 1;
 }
 
-/* Counts the members of the array or object that opens at `at`. */
-static size_t count_members(const char *at, const char *end)
-{
-    size_t depth = 0, commas = 0;
-    if (at[1] == ']' || at[1] == '}')
-        return 0;
-    while (at < end) {
-        if (*at == '"') {
-            at = string_end(at);
-            continue;
-        }
-        if (*at == '[' || *at == '{')
-            depth++;
-        else if ((*at == ']' || *at == '}') && --depth == 0)
-            break;
-        else if (*at == ',' && depth == 1)
-            commas++;
-        at++;
-    }
-    return commas + 1;
-}
-
 static const char *translate_string(struct wire_out *out, const char *at)
 {
     const char *end = string_end(at);
@@ -313,27 +310,35 @@ static const char *translate_number(struct wire_out *out, const char *at, const 
     return stop;
 }
 
+/* Translates the array or object that opens at `at`. */
+static const char *translate_members(struct wire_out *out, const char *at, const char *end)
+{
+    const bool object = *at == '{';
+    const size_t head = keep_head(out);
+    size_t members = 0;
+    at++;
+    if (*at == ']' || *at == '}') {
+        at++;
+    } else {
+        do {
+            if (object)
+                at = translate_string(out, at) + 1; /* and the colon */
+            at = translate(out, at, end);
+            members++;
+        } while (*at++ == ','); /* the last time it is the closing bracket */
+    }
+    set_head(out, head, object, members);
+    return at;
+}
+
 static const char *translate(struct wire_out *out, const char *at, const char *end)
 {
     switch (*at) {
     case '"':
         return translate_string(out, at);
     case '[':
-    case '{': {
-        const bool object = *at == '{';
-        const size_t count = count_members(at, end);
-        if (object)
-            wire_cbor_map(out, count);
-        else
-            wire_cbor_array(out, count);
-        at++;
-        for (size_t i = 0; i < count; i++) {
-            if (object)
-                at = translate_string(out, at) + 1; /* and the colon */
-            at = translate(out, at, end) + 1;       /* and the comma or closing bracket */
-        }
-        return count == 0 ? at + 1 : at;
-    }
+    case '{':
+        return translate_members(out, at, end);
     case 't':
         wire_cbor_bool(out, true);
         return at + 4;

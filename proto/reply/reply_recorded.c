@@ -1,5 +1,6 @@
 #include "proto/reply/reply_recorded.h"
 
+#include "core/base/cancel.h"
 #include "proto/base/double.h"
 #include "proto/codec/walk.h"
 #include "proto/reply/reply_body.h"
@@ -94,14 +95,14 @@ static void put_object(struct wire_out *out, const wire_recorded_row *row)
 }
 
 void wire_write_recorded_list(struct wire_buf *buf, wire_media media, const wire_recorded_row *rows,
-                              size_t count, bool more, obb_moment now)
+                              size_t count, bool more, obb_moment now, const atomic_bool *cancel)
 {
     struct wire_out out = wire_out_of(buf, media);
     const wire_out_scope object = wire_out_object(&out);
     wire_put_moment(&out, now);
     wire_out_key(&out, "queries");
     wire_out_array(&out, count);
-    for (size_t i = 0; i < count; i++)
+    for (size_t i = 0; i < count && !obb_cancelled(cancel); i++)
         put_object(&out, &rows[i]);
     wire_out_array_end(&out);
     if (more && count > 0) {

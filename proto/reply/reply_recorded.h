@@ -10,6 +10,8 @@
 #include "proto/base/buf.h"
 #include "proto/codec/media.h"
 
+#include <stdatomic.h>
+
 typedef struct wire_recorded {
     const obb_query *query;      /* its kind and tag */
     const struct obb_view *view; /* that it was asked about; of rays with times that of the first */
@@ -36,9 +38,10 @@ typedef struct wire_recorded_row {
     obb_str text;
 } wire_recorded_row;
 
-/* Writes a list of recorded queries. now: the present moment of the scene. more: a page follows. */
+/* Writes a list of recorded queries. now: the present moment of the scene. more: a page follows. If
+ * `cancel` turns true, the list is left incomplete. */
 void wire_write_recorded_list(struct wire_buf *buf, wire_media media, const wire_recorded_row *rows,
-                              size_t count, bool more, obb_moment now);
+                              size_t count, bool more, obb_moment now, const atomic_bool *cancel);
 
 /* Writes the message of an event stream. It has no `id:`, because it moves no resume point. */
 void wire_event_query(struct wire_buf *buf, const wire_recorded_row *row);

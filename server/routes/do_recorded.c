@@ -34,7 +34,7 @@ static size_t list_write(struct srv_job *job)
     }
     const bool more = count > params->limit;
     wire_write_recorded_list(&request->reply, request->accept, rows, more ? count - 1 : count, more,
-                             l->now);
+                             l->now, &request->cancelled);
     return 0;
 }
 

@@ -1,10 +1,12 @@
 /* Frames, as a client sees them: what a pose of a frame does to the boxes in it, how a box is put
  * into a frame and taken out, and the routes of frames. The expected poses were computed by hand: a
  * quarter turn about y takes z to x and x to -z. */
+#include "tests/support/cbor.h"
 #include "tests/support/daemon.h"
 #include "tests/support/expect.h"
 #include "tests/support/test.h"
 
+#include <jansson.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -74,6 +76,33 @@ START_TEST(a_pose_of_a_frame_is_one_of_each_of_its_boxes)
     commit("{\"frames\":{\"ann\":{" QUARTER "}},\"pose\":{\"limb\":{\"center\":[0,0,5]}}}",
            "{\"revision\":4,\"posed\":1}");
     box_is("limb", "{\"center\":[16,0,0],\"local\":{\"center\":[0,0,5],\"rotation\":" UPRIGHT "}}");
+}
+END_TEST
+
+/* More members than one byte of a head of CBOR can count. */
+START_TEST(a_box_with_all_its_members_is_the_same_in_both_media)
+{
+    commit("{\"put\":{\"all\":{\"frame\":\"ann\",\"center\":[0,0,0]," HALF
+           ",\"entity\":\"e\",\"data\":{\"a\":1},\"ttl\":1e6}}}",
+           "{\"revision\":2}");
+    const char *path = BOXES "/all?include=axes,corners,planes,edges,aabb,matrix,volume"
+                             "&at_revision=2";
+    static struct http_answer json, cbor;
+    http_send(client, "GET", path, NULL, NULL, &json);
+    http_send(client, "GET", path, (const char *[]){"Accept: application/cbor", NULL}, NULL, &cbor);
+    ck_assert_int_eq(json.status, 200);
+    ck_assert_int_eq(cbor.status, 200);
+    json_t *one = json_loadb(json.body, json.length, 0, NULL);
+    json_t *other = cbor_read(cbor.body, cbor.length);
+    ck_assert(one != NULL && other != NULL);
+    ck_assert_uint_gt(json_object_size(one), 23);
+    ck_assert_uint_eq(json_object_size(other), json_object_size(one));
+    const char *name;
+    json_t *member;
+    json_object_foreach(one, name, member)
+        ck_assert_int_eq(json_is_null(json_object_get(other, name)), json_is_null(member));
+    json_decref(one);
+    json_decref(other);
 }
 END_TEST
 
@@ -458,6 +487,7 @@ int main(void)
     tcase_add_checked_fixture(tc, setup, teardown);
     tcase_set_timeout(tc, test_timeout(30));
     tcase_add_test(tc, a_pose_of_a_frame_is_one_of_each_of_its_boxes);
+    tcase_add_test(tc, a_box_with_all_its_members_is_the_same_in_both_media);
     tcase_add_test(tc, the_past_shows_boxes_where_they_were);
     tcase_add_test(tc, a_box_enters_and_leaves_a_frame);
     tcase_add_test(tc, every_form_of_a_box_may_stand_in_a_frame);

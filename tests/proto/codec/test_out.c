@@ -137,8 +137,8 @@ START_TEST(json_text_becomes_the_same_value_in_cbor)
                  {"\"\\ud83d\\ude00\"", "\x64\xf0\x9f\x98\x80", 5},
                  {"[]", "\x80", 1},
                  {"{}", "\xa0", 1},
-                 {"[{},[],\"]\\\"[\"]", "\x83\xa0\x80\x64]\"[", 0}};
-    for (size_t i = 0; i < sizeof known / sizeof known[0] - 1; i++) {
+                 {"[{},[],\"]\\\"[\"]", "\x83\xa0\x80\x63]\"[", 7}};
+    for (size_t i = 0; i < sizeof known / sizeof known[0]; i++) {
         struct wire_buf cbor = {0};
         struct wire_out out = wire_out_cbor(&cbor);
         wire_out_data(&out, obb_str_of(known[i].json));
@@ -147,6 +147,78 @@ START_TEST(json_text_becomes_the_same_value_in_cbor)
                       "%s", known[i].json);
         wire_buf_fini(&cbor);
     }
+}
+END_TEST
+
+/* One byte of a head counts 23 members: up to there, and at each further length. */
+START_TEST(heads_count_any_number_of_members)
+{
+    static const struct {
+        size_t members, length; /* of the head */
+        const char *array, *map;
+    } heads[] = {{22, 1, "\x96", "\xb6"},
+                 {23, 1, "\x97", "\xb7"},
+                 {24, 2, "\x98\x18", "\xb8\x18"},
+                 {255, 2, "\x98\xff", "\xb8\xff"},
+                 {256, 3, "\x99\x01\0", "\xb9\x01\0"},
+                 {65536, 5, "\x9a\0\x01\0\0", "\xba\0\x01\0\0"}};
+    for (size_t i = 0; i < sizeof heads / sizeof heads[0]; i++)
+        for (int shape = 0; shape < 3; shape++) { /* array in data, map in data, object */
+            struct wire_buf text = {0}, cbor = {0};
+            struct wire_out json = wire_out_json(&text), out = wire_out_cbor(&cbor);
+            struct wire_out *const to = shape < 2 ? &json : &out;
+            wire_out_scope object = {0};
+            if (shape == 0)
+                wire_out_array(to, heads[i].members);
+            else
+                object = wire_out_object(to);
+            for (size_t k = 0; k < heads[i].members; k++) {
+                char key[24];
+                (void)snprintf(key, sizeof key, "%zu", k);
+                if (shape > 0)
+                    wire_out_key(to, key);
+                if (k + 1 == heads[i].members) { /* the last one has members of its own */
+                    const wire_out_scope last = wire_out_object(to);
+                    wire_out_object_end(to, last);
+                } else {
+                    wire_out_integer(to, k);
+                }
+            }
+            if (shape == 0)
+                wire_out_array_end(to);
+            else
+                wire_out_object_end(to, object);
+            if (shape < 2)
+                wire_out_data(&out, (obb_str){text.bytes, text.length});
+            ck_assert(!cbor.failed);
+            ck_assert_mem_eq(cbor.bytes, shape == 0 ? heads[i].array : heads[i].map,
+                             heads[i].length);
+            json_t *value = cbor_read(cbor.bytes, cbor.length);
+            ck_assert_ptr_nonnull(value);
+            ck_assert_uint_eq(shape == 0 ? json_array_size(value) : json_object_size(value),
+                              heads[i].members);
+            json_decref(value);
+            wire_buf_fini(&text);
+            wire_buf_fini(&cbor);
+        }
+}
+END_TEST
+
+START_TEST(levels_of_one_member_have_heads_of_one_byte)
+{
+    enum { LEVELS = 60, REST = 900 };
+    char text[2 * LEVELS + REST + 3];
+    struct wire_buf cbor = {0};
+    struct wire_out out = wire_out_cbor(&cbor);
+    memset(text, '[', LEVELS);
+    memset(text + LEVELS, 'x', REST + 2);
+    text[LEVELS] = text[LEVELS + REST + 1] = '"';
+    memset(text + LEVELS + REST + 2, ']', LEVELS);
+    wire_out_data(&out, (obb_str){text, 2 * LEVELS + REST + 2});
+    ck_assert_uint_eq(cbor.length, LEVELS + 3 + REST);
+    for (size_t i = 0; i < LEVELS; i++)
+        ck_assert_uint_eq((unsigned char)cbor.bytes[i], 0x81);
+    wire_buf_fini(&cbor);
 }
 END_TEST
 
@@ -204,6 +276,8 @@ int main(void)
     tcase_set_timeout(tc, test_patience(30));
     tcase_add_test(tc, strings_of_every_length_and_content_read_back);
     tcase_add_test(tc, json_text_becomes_the_same_value_in_cbor);
+    tcase_add_test(tc, heads_count_any_number_of_members);
+    tcase_add_test(tc, levels_of_one_member_have_heads_of_one_byte);
     tcase_add_test(tc, numbers_and_lists_of_ids_come_out_in_both_media);
     suite_add_tcase(suite, tc);
     return test_main(suite);
