@@ -39,7 +39,8 @@ static bool before(const struct obb_ranked *a, const struct obb_ranked *b)
     return a->major != b->major ? a->major < b->major : a->minor < b->minor;
 }
 
-#define RUN 16 /* elements; inserting so few one by one is cheaper than merging them */
+#define POLLED_RANKED 4096 /* elements between two polls: 50 us */
+#define RUN           16   /* elements; inserting so few one by one is cheaper than merging them */
 
 static void insertion(struct obb_ranked *list, size_t count)
 {
@@ -52,21 +53,25 @@ static void insertion(struct obb_ranked *list, size_t count)
     }
 }
 
-static void merge(const struct obb_ranked *list, size_t middle, size_t count,
-                  struct obb_ranked *out)
+/* Merges 0..middle-1 and middle..count-1 of `list` into `out`. Returns false if it was cancelled. */
+static bool merge(const struct obb_ranked *list, size_t middle, size_t count,
+                  struct obb_ranked *out, const atomic_bool *cancel)
 {
-    if (middle >= count || !before(&list[middle], &list[middle - 1])) { /* in order already */
-        memcpy(out, list, count * sizeof *list);
-        return;
-    }
+    const bool ordered = middle >= count || !before(&list[middle], &list[middle - 1]);
     size_t a = 0, b = middle;
-    for (size_t i = 0; i < count; i++)
-        out[i] = b == count || (a < middle && !before(&list[b], &list[a])) ? list[a++] : list[b++];
-}
-
-static bool is_set(const atomic_bool *flag)
-{
-    return flag != NULL && atomic_load_explicit(flag, memory_order_relaxed);
+    for (size_t i = 0; i < count;) {
+        const size_t end = count - i < POLLED_RANKED ? count : i + POLLED_RANKED;
+        if (obb_cancelled(cancel))
+            return false;
+        if (ordered) {
+            memcpy(out + i, list + i, (end - i) * sizeof *list);
+            i = end;
+        }
+        for (; i < end; i++)
+            out[i] =
+                b == count || (a < middle && !before(&list[b], &list[a])) ? list[a++] : list[b++];
+    }
+    return true;
 }
 
 struct obb_ranked *obb_sort_ranked(struct obb_ranked *list, size_t count, struct obb_ranked *spare,
@@ -77,14 +82,16 @@ struct obb_ranked *obb_sort_ranked(struct obb_ranked *list, size_t count, struct
         unordered++;
     if (unordered >= count)
         return list;
-    for (size_t i = 0; i < count; i += RUN)
+    for (size_t i = 0; i < count; i += RUN) {
+        if (i % POLLED_RANKED == 0 && obb_cancelled(cancel))
+            return NULL;
         insertion(list + i, count - i < RUN ? count - i : RUN);
+    }
     for (size_t width = RUN; width < count; width *= 2) {
         for (size_t i = 0; i < count; i += 2 * width) {
-            if (is_set(cancel))
-                return NULL;
             const size_t rest = count - i;
-            merge(list + i, width, rest < 2 * width ? rest : 2 * width, spare + i);
+            if (!merge(list + i, width, rest < 2 * width ? rest : 2 * width, spare + i, cancel))
+                return NULL;
         }
         struct obb_ranked *sorted = spare;
         spare = list;

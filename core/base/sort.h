@@ -21,8 +21,7 @@ struct obb_ranked {
  * Stable.
  *
  * spare    room for `count` elements; its contents are lost.
- * cancel   may be NULL. The function reads it before every merge, each of which takes a few ms at
- *          most.
+ * cancel   may be NULL; polled before every merge, and every 4,096 elements.
  * Errors   returns NULL if *cancel turned true; then the contents of both arrays are unspecified.
  * Cost     O(n log n); O(n) if the list is in order already. */
 struct obb_ranked *obb_sort_ranked(struct obb_ranked *list, size_t count, struct obb_ranked *spare,

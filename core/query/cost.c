@@ -21,12 +21,15 @@
 #define NS_PAIR_OF_ALL   15.0   /* each pair that all-pairs may find and list */
 #define NS_INTERPOLATED  1000.0 /* a candidate whose pose lies between two commits */
 #define NS_MOTION        400.0  /* a box of the index of motion, if that must be built */
-#define NS_STEP          75.0   /* a candidate that is looked at, found, and written */
-#define NS_STEP_SWEEP    700.0
-#define NS_STEP_POSE     500.0 /* more if its pose is written, too */
-#define NS_EXCLUDE       150.0 /* a name or an entity that the filter excludes, */
-#define NS_EXCLUDE_ID    20.0  /* or an id: to look it up and to sort it */
-#define NS_EXPLAIN       900.0 /* a box that is explained: a look-up and a distance */
+#define NS_STEP          75.0   /* a candidate that is looked at, found, and written; */
+#define NS_STEP_SWEEP    1400.0 /* of a sweep, */
+#define NS_STEP_NEAR_BOX 1100.0 /* of the nearest to a box, */
+#define NS_STEP_APART    900.0  /* of an overlap with a margin, or with a frustum, */
+#define NS_STEP_FRUSTUM  1800.0 /* or with both */
+#define NS_STEP_POSE     500.0  /* more if its pose is written, too */
+#define NS_EXCLUDE       150.0  /* a name or an entity that the filter excludes, */
+#define NS_EXCLUDE_ID    20.0   /* or an id: to look it up and to sort it */
+#define NS_EXPLAIN       900.0  /* a box that is explained: a look-up and a distance */
 #define NS_EXPLAIN_SWEEP 6000.0
 #define NS_WITH          15000.0 /* to lay an overlay, */
 #define NS_WITH_ENTRY    700.0   /* and for each entry of its edit, */
@@ -141,10 +144,32 @@ double obb_query_cost(const struct obb_view *view, const obb_query *query)
     return made + (double)query->count * obb_query_item_cost(view, query) + motion;
 }
 
+static bool has_frustum(const obb_query *query)
+{
+    for (size_t i = 0; i < query->count; i++) {
+        const obb_query_shape *item = &query->items.shapes[i];
+        if (!item->is_ref && item->shape->kind == OBB_SHAPE_FRUSTUM)
+            return true;
+    }
+    return false;
+}
+
+/* Returns the cost of a candidate of the kind. */
+static double kind_step_cost(const obb_query *query)
+{
+    if (query->kind == OBB_QUERY_SWEEP)
+        return NS_STEP_SWEEP;
+    if (query->kind == OBB_QUERY_NEAREST && query->of_boxes)
+        return NS_STEP_NEAR_BOX;
+    if (query->kind != OBB_QUERY_OVERLAP)
+        return NS_STEP;
+    const bool margin = query->margin > 0.0, frustum = has_frustum(query);
+    return margin && frustum ? NS_STEP_FRUSTUM : margin || frustum ? NS_STEP_APART : NS_STEP;
+}
+
 double obb_query_step_cost(const struct obb_view *view, const obb_query *query)
 {
-    return (query->kind == OBB_QUERY_SWEEP ? NS_STEP_SWEEP : NS_STEP) +
-           ((query->want & OBB_WANT_POSE) != 0 ? NS_STEP_POSE : 0.0) +
+    return kind_step_cost(query) + ((query->want & OBB_WANT_POSE) != 0 ? NS_STEP_POSE : 0.0) +
            (query->kind == OBB_QUERY_OVERLAP ? details_cost(query) : 0.0) +
            (may_interpolate(view, query) ? NS_INTERPOLATED : 0.0);
 }

@@ -1,5 +1,9 @@
 #include "core/query/hits.h"
 
+#include "core/base/cancel.h"
+
+enum { POLLED = 4096 /* hits listed between two polls: 40 us */ };
+
 bool obb_hits_add(struct obb_task *task, struct obb_hits *hits, uint64_t rank,
                   const struct obb_version *box, const void *item)
 {
@@ -47,9 +51,14 @@ obb_hit *obb_hits_answer(struct obb_task *task, const struct obb_hits *hits, boo
         if (found == NULL)
             return NULL;
     }
-    for (size_t i = 0; i < listed; i++)
+    for (size_t i = 0; i < listed; i++) {
+        if (i % POLLED == 0 && obb_cancelled(task->cancel)) {
+            obb_task_fail(task, OBB_CANCELLED);
+            return NULL;
+        }
         found[i] =
             is_cast ? *(const obb_hit *)hits->list[i].item : (obb_hit){.box = hits->list[i].item};
+    }
     answer->hits = found;
     answer->hit_count = listed;
     answer->count = hits->count;

@@ -1,6 +1,7 @@
 #include "core/query/query_all_pairs.h"
 
 #include "core/base/alloc.h"
+#include "core/base/cancel.h"
 #include "core/base/least.h"
 #include "core/base/sort.h"
 #include "core/index/join.h"
@@ -22,6 +23,7 @@
 #define LOOSE_CHUNK  64   /* loose boxes */
 #define GATHER_CHUNK 8192 /* pairs listed */
 #define DETAIL_CHUNK 256  /* pairs listed with details */
+#define POLLED       1024 /* boxes looked up between two polls */
 
 enum phase { JOIN, LOOSE, GATHER, DONE };
 
@@ -269,9 +271,12 @@ static obb_status gather_loose(struct obb_all_pairs *all)
         return OBB_NO_MEMORY;
     const struct obb_version *const *first =
         interpolated != NULL ? obb_index_versions(interpolated) : NULL;
-    for (size_t i = 0; first != NULL && i < obb_index_count(interpolated); i++)
+    for (size_t i = 0; first != NULL && i < obb_index_count(interpolated); i++) {
+        if (i % POLLED == 0 && obb_cancelled(all->task.cancel))
+            return OBB_CANCELLED;
         if (view->overlay == NULL || obb_view_find_id(view, first[i]->id) == first[i])
             all->loose[all->loose_count++] = first[i];
+    }
     for (const struct obb_view *at = view; at->overlay != NULL; at = at->overlay->below)
         for (const struct obb_version *box = obb_view_next(at->overlay->over, 0); box != NULL;
              box = obb_view_next(at->overlay->over, box->id))
@@ -315,7 +320,7 @@ static obb_status choose_bounds(struct obb_all_pairs *all)
     size_t room = 0;
     for (size_t i = 0; i < part_count(all); i++)
         room += all->parts[i].pairs.count / 64 + 1;
-    uint64_t *sample = obb_budget_malloc(all->task.budget, room, sizeof *sample);
+    uint64_t *sample = obb_budget_malloc(all->task.budget, 2 * room, sizeof *sample);
     all->bounds = obb_budget_malloc(all->task.budget, ranges + 1, sizeof *all->bounds);
     all->offsets = obb_budget_calloc(all->task.budget, ranges + 1, sizeof *all->offsets);
     if (sample == NULL || all->bounds == NULL || all->offsets == NULL) {
@@ -326,7 +331,11 @@ static obb_status choose_bounds(struct obb_all_pairs *all)
     for (size_t i = 0; i < part_count(all); i++)
         for (size_t k = 0; k < all->parts[i].pairs.count; k += 64)
             sample[count++] = all->parts[i].pairs.list[k].a->id;
-    obb_sort_u64(sample, count);
+    if (!obb_sort_by(sample, count, sizeof *sample, obb_compare_u64, sample + room,
+                     all->task.cancel)) {
+        obb_budget_free(sample);
+        return OBB_CANCELLED;
+    }
     all->gather_chunks = 0;
     all->bounds[0] = 0;
     for (size_t i = 1; i < ranges; i++) {

@@ -731,11 +731,11 @@ START_TEST(keys_are_found_alike)
             boxes.size[i] = i < count ? (float)test_below(&rng, 3) : 9;
             if (i >= count)
                 continue;
-            const uint32_t here = column[slab[boxes.code[x][i] / 64] * (1 << BITS) +
-                                         boxes.code[y][i] / (1 << (16 - BITS))];
+            const uint32_t here = column[slab[boxes.code[x][i] / 64] * (1u << BITS) +
+                                         boxes.code[y][i] / (1u << (16 - BITS))];
             const uint32_t along = boxes.code[z][i];
             truth[i] = (cuts.first + here) * 65536 + (here % 2 == 0 ? along : 65535 - along);
-            above |= (uint32_t)(boxes.size[i] > 1) << i;
+            above |= boxes.size[i] > 1 ? 1u << i : 0;
             odd += here % 2;
         }
         for (size_t k = 0; k <= other_count; k++) {

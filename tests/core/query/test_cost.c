@@ -23,6 +23,7 @@ START_TEST(a_query_costs_by_its_items_and_what_they_want)
         query.count = 1000;
         ck_assert(nothing > 0.0 && item > 0.0 && step > 0.0);
         ck_assert_double_eq(obb_query_cost(now, &query), nothing + 1000 * item);
+        query.count = 0;
         /* Poses between two commits must be worked out. */
         ck_assert(obb_query_step_cost(moving, &query) > step);
         ck_assert((kind == OBB_QUERY_PAIRS) == (obb_query_item_cost(moving, &query) == item));
@@ -34,6 +35,36 @@ START_TEST(a_query_costs_by_its_items_and_what_they_want)
     }
     obb_view_close(now);
     obb_view_close(moving);
+    obb_scene_destroy(scene);
+}
+END_TEST
+
+/* A test by distances takes ten times as long as one by axes. */
+START_TEST(a_candidate_costs_what_its_test_takes)
+{
+    struct obb_scene *scene = tick_scene(100, 64);
+    struct obb_view *view = NULL;
+    ck_assert_int_eq(obb_view_open(scene, NULL, &view, NULL, NULL), OBB_OK);
+    const double identity[16] = {1, 0, 0, 0, 0, 1, 0, 0, 0, 0, 1, 0, 0, 0, 0, 1};
+    obb_shape sphere, frustum;
+    ck_assert_int_eq(obb_shape_sphere((obb_vec3){0, 0, 0}, 1, &sphere), OBB_OK);
+    ck_assert_int_eq(obb_shape_frustum(identity, &frustum), OBB_OK);
+    const obb_query_shape shapes[] = {{.is_ref = true}, {.shape = &sphere}, {.shape = &frustum}};
+    obb_query query = {
+        .kind = OBB_QUERY_OVERLAP, .dimensions = 3, .count = 2, .items.shapes = shapes};
+    const double usual = obb_query_step_cost(view, &query);
+    query.margin = 0.5;
+    const double apart = obb_query_step_cost(view, &query);
+    query.count = 3;
+    const double both = obb_query_step_cost(view, &query);
+    query.margin = 0;
+    ck_assert_double_eq(obb_query_step_cost(view, &query), apart);
+    ck_assert(usual * 10 < apart && apart * 1.5 < both && both < usual * 30);
+    query = (obb_query){.kind = OBB_QUERY_NEAREST, .dimensions = 3, .k = 1};
+    const double of_points = obb_query_step_cost(view, &query);
+    query.of_boxes = true;
+    ck_assert(of_points * 10 < obb_query_step_cost(view, &query));
+    obb_view_close(view);
     obb_scene_destroy(scene);
 }
 END_TEST
@@ -103,6 +134,7 @@ int main(void)
     Suite *suite = suite_create("cost");
     TCase *tc = tcase_create("cost");
     tcase_add_test(tc, a_query_costs_by_its_items_and_what_they_want);
+    tcase_add_test(tc, a_candidate_costs_what_its_test_takes);
     tcase_add_test(tc, what_a_filter_excludes_is_counted);
     tcase_add_test(tc, changes_that_move_a_frame_cost_by_the_boxes_that_may_stand_in_it);
     suite_add_tcase(suite, tc);
