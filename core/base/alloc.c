@@ -64,8 +64,17 @@ void obb_use_large_pages(void *block, size_t bytes)
     (void)madvise(at + before, whole, MADV_HUGEPAGE); /* without them it only takes longer */
 }
 
+enum { PAGE = 4096 };
+
+void obb_drop_pages(void *part, size_t bytes)
+{
+    const size_t before = PAGE - 1 - ((uintptr_t)part + PAGE - 1) % PAGE;
+    if (bytes >= before + PAGE)
+        (void)madvise((char *)part + before, (bytes - before) / PAGE * PAGE, MADV_DONTNEED);
+}
+
 #ifdef MADV_POPULATE_WRITE
-enum { PAGE = 4096, STEP = 64 * PAGE };
+enum { STEP = 64 * PAGE };
 
 /* Returns whether up to STEP bytes of whole pages have all their pages, as blocks do that were in
  * use before. */

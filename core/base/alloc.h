@@ -35,6 +35,10 @@ void *obb_malloc_lines(size_t count, size_t size);
 #define OBB_LARGE_PAGES ((size_t)32 << 20)
 void obb_use_large_pages(void *block, size_t bytes);
 
+/* Gives the memory of the whole pages in a part of a block back to the system. The part stays
+ * readable, as zeros or as it was, and gets memory again when it is written. */
+void obb_drop_pages(void *part, size_t bytes);
+
 /* Asks the system for all pages that lie wholly in a block, which the caller is about to fill. So a
  * page of 4 KiB takes 1.7 us; the fault at the first write to it would take 2.5 us. A page that is
  * there takes 20 ns: it is looked for first, as asking for it again would take 150. The block keeps

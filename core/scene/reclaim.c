@@ -136,7 +136,8 @@ static void release_version(struct obb_scene *scene, struct obb_version *version
         obb_scene_retire(scene, obb_version_record(version));
 }
 
-#define AHEAD 16 /* versions that are fetched into the cache ahead of their turn */
+#define PAGES_AT_LEAST 4  /* of versions that give their memory back at a time: 20 us */
+#define AHEAD          16 /* versions that are fetched into the cache ahead of their turn */
 
 /* Looks at all versions of a block anew, as another state is the last one that may hold them. */
 static void look_again(struct obb_scene *scene, struct obb_ended *block)
@@ -251,6 +252,7 @@ void obb_scene_reclaim(struct obb_scene *scene, size_t budget)
             scene->fresh = (struct obb_retired){.versions = OBB_NO_VERSION};
         }
     }
+    obb_versions_shrink(&scene->versions, PAGES_AT_LEAST + budget / OBB_VERSION_PAGE);
 }
 
 void obb_scene_reclaim_all(struct obb_scene *scene)

@@ -272,11 +272,7 @@ static bool slots_valid(struct obb_scene *scene, struct census *census)
             census->garbage += held ? 0 : 1;
         }
     }
-    size_t unused = 0;
-    for (uint32_t i = scene->versions.free; i != OBB_NO_VERSION && unused <= scene->versions.count;
-         i = atomic_load_explicit(&obb_version_links_at(&scene->versions, i)->older,
-                                  memory_order_relaxed))
-        unused++;
+    const size_t unused = obb_versions_count_free(&scene->versions);
     return unused == scene->versions.free_count && waiting == scene->garbage.count &&
            census->listed == census->kept - obb_scene_boxes(scene) - obb_scene_frames(scene) &&
            census->kept + census->garbage + census->retired + unused == scene->versions.count;

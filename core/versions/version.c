@@ -28,6 +28,16 @@ struct obb_version_run {
     uint32_t first, count;
 };
 
+/* The free slots of a page. */
+struct obb_page_slots {
+    uint32_t next, before; /* in the list of pages that it is in */
+    uint32_t free;         /* the first one; the list goes through `older`. A bare page has none */
+    uint32_t count;        /* of a bare page: all */
+};
+
+/* So many pages without a slot in use keep their memory in any case. */
+#define KEPT_PAGES 4
+
 /* Extras of a block: about 3 KiB. */
 #define EXTRAS_BLOCK 64
 struct obb_extras_block {
@@ -41,7 +51,8 @@ _Static_assert(sizeof(struct obb_version_page) < OBB_TRASH_LARGE, "a page is fre
 
 void obb_versions_init(struct obb_versions *pool)
 {
-    *pool = (struct obb_versions){.free = OBB_NO_VERSION};
+    const struct obb_page_list none = {.first = OBB_NO_PAGE};
+    *pool = (struct obb_versions){.some = none, .all = none, .bare = none};
 }
 
 void obb_versions_fini(struct obb_versions *pool)
@@ -60,6 +71,7 @@ void obb_versions_fini(struct obb_versions *pool)
     for (uint32_t i = 0; i < pool->outgrown_count; i++)
         obb_free((void *)pool->outgrown[i]);
     obb_free((void *)pool->outgrown);
+    obb_free(pool->slots);
     while (pool->extras_blocks != NULL) {
         struct obb_extras_block *next = pool->extras_blocks->next;
         obb_free(pool->extras_blocks);
@@ -79,6 +91,10 @@ static bool grow_table(struct obb_versions *pool)
     if (outgrown == NULL)
         return false;
     pool->outgrown = outgrown;
+    struct obb_page_slots *slots = obb_realloc(pool->slots, capacity, sizeof *slots);
+    if (slots == NULL)
+        return false;
+    pool->slots = slots;
     struct obb_version_page **pages =
         (struct obb_version_page **)obb_malloc(capacity, sizeof(struct obb_version_page *));
     if (pages == NULL)
@@ -112,8 +128,10 @@ static bool add_pages(struct obb_versions *pool, uint32_t count)
         pool->runs = run;
     }
     struct obb_version_page **pages = atomic_load_explicit(&pool->pages, memory_order_relaxed);
-    for (uint32_t i = 0; i < count; i++)
+    for (uint32_t i = 0; i < count; i++) {
+        pool->slots[pool->page_count] = (struct obb_page_slots){.free = OBB_NO_VERSION};
         pages[pool->page_count++] = block + i;
+    }
     return true;
 }
 
@@ -148,16 +166,74 @@ static bool begin_page(struct obb_versions *pool)
     return true;
 }
 
+/* ---- Free slots ------------------------------------------------------------------------------ */
+
+static void enter(struct obb_versions *pool, struct obb_page_list *list, uint32_t page)
+{
+    struct obb_page_slots *slots = pool->slots;
+    slots[page].next = list->first;
+    slots[page].before = OBB_NO_PAGE;
+    if (list->first != OBB_NO_PAGE)
+        slots[list->first].before = page;
+    list->first = page;
+    list->count++;
+}
+
+static void leave(struct obb_versions *pool, struct obb_page_list *list, uint32_t page)
+{
+    struct obb_page_slots *slots = pool->slots;
+    const uint32_t next = slots[page].next, before = slots[page].before;
+    if (next != OBB_NO_PAGE)
+        slots[next].before = before;
+    *(before != OBB_NO_PAGE ? &slots[before].next : &list->first) = next;
+    list->count--;
+}
+
+/* Lists the slots of a bare page as free. */
+static void furnish(struct obb_versions *pool, uint32_t page)
+{
+    const uint32_t first = page * OBB_VERSION_PAGE;
+    obb_fill_pages(obb_versions_slot(pool, first), sizeof(struct obb_version_page));
+    for (uint32_t i = OBB_VERSION_PAGE; i-- > 0;) {
+        struct obb_version *version = obb_versions_slot(pool, first + i);
+        version->self = (first + i) & (OBB_MAX_VERSIONS - 1);
+        version->has_extras = 0;
+        obb_version_set_older(version, pool->slots[page].free);
+        atomic_store_explicit(&obb_version_links(version)->newer, OBB_NO_VERSION,
+                              memory_order_relaxed);
+        pool->slots[page].free = first + i;
+    }
+}
+
+/* Takes a free slot, of which there is one. */
+static struct obb_version *take_free(struct obb_versions *pool)
+{
+    uint32_t page = pool->some.first;
+    if (page == OBB_NO_PAGE) {
+        struct obb_page_list *list = pool->all.first != OBB_NO_PAGE ? &pool->all : &pool->bare;
+        page = list->first;
+        leave(pool, list, page);
+        if (list == &pool->bare)
+            furnish(pool, page);
+        enter(pool, &pool->some, page);
+    }
+    struct obb_page_slots *slots = &pool->slots[page];
+    const uint32_t taken = slots->free;
+    slots->free =
+        atomic_load_explicit(&obb_version_links_at(pool, taken)->older, memory_order_relaxed);
+    pool->free_count--;
+    if (--slots->count == 0)
+        leave(pool, &pool->some, page);
+    if (pool->some.first != OBB_NO_PAGE) /* most likely the next slot taken */
+        obb_versions_prefetch(pool, pool->slots[pool->some.first].free);
+    return obb_versions_slot(pool, taken);
+}
+
 struct obb_version *obb_versions_take(struct obb_versions *pool, struct obb_record *record)
 {
-    if (pool->free != OBB_NO_VERSION) {
-        struct obb_version *version = obb_versions_slot(pool, pool->free);
-        struct obb_version_links *links = obb_version_links_at(pool, pool->free);
-        pool->free = atomic_load_explicit(&links->older, memory_order_relaxed);
-        pool->free_count--;
-        links->record = record;
-        if (pool->free != OBB_NO_VERSION) /* most likely the next slot taken */
-            obb_versions_prefetch(pool, pool->free);
+    if (pool->free_count > 0) {
+        struct obb_version *version = take_free(pool);
+        obb_version_links(version)->record = record;
         return version;
     }
     if (pool->count == pool->begun * OBB_VERSION_PAGE && !begin_page(pool))
@@ -241,16 +317,53 @@ void obb_versions_give(struct obb_versions *pool, struct obb_version *version)
     assert(atomic_load_explicit(&version->died, memory_order_relaxed) != OBB_NEVER);
     if (version->has_extras)
         drop_extras(pool, version);
-    obb_version_set_older(version, pool->free);
+    const uint32_t page = (uint32_t)version->self / OBB_VERSION_PAGE;
+    struct obb_page_slots *slots = &pool->slots[page];
+    obb_version_set_older(version, slots->free);
     atomic_store_explicit(&obb_version_links(version)->newer, OBB_NO_VERSION, memory_order_relaxed);
-    pool->free = version->self;
+    slots->free = version->self;
     pool->free_count++;
+    if (++slots->count == 1)
+        enter(pool, &pool->some, page);
+    if (slots->count < OBB_VERSION_PAGE)
+        return;
+    leave(pool, &pool->some, page);
+    enter(pool, &pool->all, page);
+}
+
+void obb_versions_shrink(struct obb_versions *pool, size_t most)
+{
+    for (; most > 0; most--) {
+        const uint32_t used = pool->begun - pool->all.count - pool->bare.count;
+        if (pool->all.count <= KEPT_PAGES || pool->all.count <= used)
+            return;
+        const uint32_t page = pool->all.first;
+        leave(pool, &pool->all, page);
+        pool->slots[page].free = OBB_NO_VERSION;
+        enter(pool, &pool->bare, page);
+        obb_drop_pages(obb_versions_slot(pool, page * OBB_VERSION_PAGE),
+                       sizeof(struct obb_version_page));
+    }
+}
+
+size_t obb_versions_count_free(const struct obb_versions *pool)
+{
+    const struct obb_page_list *const lists[] = {&pool->some, &pool->all};
+    size_t count = (size_t)pool->bare.count * OBB_VERSION_PAGE;
+    for (int k = 0; k < 2; k++)
+        for (uint32_t page = lists[k]->first; page != OBB_NO_PAGE; page = pool->slots[page].next)
+            for (uint32_t i = pool->slots[page].free; i != OBB_NO_VERSION && count < pool->count;
+                 i = atomic_load_explicit(&obb_version_links_at(pool, i)->older,
+                                          memory_order_relaxed))
+                count++;
+    return count;
 }
 
 size_t obb_versions_bytes(const struct obb_versions *pool)
 {
     return obb_versions_share(pool, pool->count - pool->free_count) +
-           (size_t)pool->page_capacity * 2 * sizeof(struct obb_version_page *);
+           pool->page_capacity *
+               (2 * sizeof(struct obb_version_page *) + sizeof(struct obb_page_slots));
 }
 
 size_t obb_versions_share(const struct obb_versions *pool, size_t count)
@@ -263,7 +376,7 @@ size_t obb_versions_share(const struct obb_versions *pool, size_t count)
 
 size_t obb_versions_unused(const struct obb_versions *pool)
 {
-    size_t bytes = pool->page_count * sizeof(struct obb_version_page);
+    size_t bytes = (pool->page_count - pool->bare.count) * sizeof(struct obb_version_page);
     for (const struct obb_extras_block *block = pool->extras_blocks; block != NULL;
          block = block->next)
         bytes += sizeof *block;

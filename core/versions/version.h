@@ -120,7 +120,8 @@ static inline bool obb_version_plain(const struct obb_version *version)
 }
 
 /* The pool of version slots. Its pages never move, so readers hold plain pointers while the writer
- * adds more. A page is no large block (trash.h): each `with` of a query makes a scene of its own,
+ * adds more. Free slots are listed by page: of each page alone, so that a page without a slot in use
+ * is known. A page is no large block (trash.h): each `with` of a query makes a scene of its own,
  * and with pages of 512 versions its end was a job for another thread, a fifth of the query's
  * cost. */
 #define OBB_VERSION_PAGE 256
@@ -130,9 +131,17 @@ struct obb_version_page {
     struct obb_version_links links[OBB_VERSION_PAGE]; /* of the version at the same place */
 };
 
+#define OBB_NO_PAGE UINT32_MAX
+struct obb_page_list {
+    uint32_t first, count;
+};
+
 struct obb_versions {
     _Atomic(struct obb_version_page **) pages; /* replaced when the table grows */
     /* The rest is the writer's. */
+    struct obb_page_slots *slots; /* of each page; as many as page_capacity */
+    /* Pages with free slots: some, all, and all without memory. */
+    struct obb_page_list some, all, bare;
     struct obb_extras_block *extras_blocks; /* the memory of all extras */
     struct obb_extras *free_extras;         /* a list through `next` */
     uint32_t extras_count;                  /* extras that a version has */
@@ -141,7 +150,6 @@ struct obb_versions {
     uint32_t page_count, page_capacity, outgrown_count;
     uint32_t begun; /* pages of which a slot was used; the memory of the others may not be there */
     uint32_t count; /* slots ever used; the slots beyond are untouched */
-    uint32_t free;  /* first free slot; the list goes through `older` */
     uint32_t free_count;
 };
 
@@ -171,6 +179,14 @@ void obb_versions_share_extras(const struct obb_version *from, struct obb_versio
 /* Gives back the slot of a version that died, and its extras unless other versions have them, too.
  * The caller has dropped the references of extras that go. The writer's. */
 void obb_versions_give(struct obb_versions *pool, struct obb_version *version);
+
+/* Gives the memory of pages back whose slots are all free, up to `most` pages, if they are more than
+ * the pages with slots in use. Readers that still look at such a slot find that its version is dead.
+ * The writer's. About 5 us a page. */
+void obb_versions_shrink(struct obb_versions *pool, size_t most);
+
+/* Counts the free slots by the lists of the pages. O(slots). For checks. */
+size_t obb_versions_count_free(const struct obb_versions *pool);
 
 /* Returns the bytes of the versions that are in use, of their extras, and of the tables. The
  * writer's. */

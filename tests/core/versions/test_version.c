@@ -3,7 +3,9 @@
 #include "tests/support/fault.h"
 #include "tests/support/test.h"
 
+#include <stdbool.h>
 #include <stddef.h>
+#include <string.h>
 
 enum { RESERVED = 5000, BEFORE = 700, ALL = 9000 };
 
@@ -83,6 +85,54 @@ START_TEST(free_slots_are_room)
 }
 END_TEST
 
+/* Takes all slots and sees each once. */
+static void take_each_once(struct obb_versions *pool)
+{
+    static bool seen[ALL + OBB_VERSION_PAGE];
+    memset(seen, 0, sizeof seen);
+    for (uint32_t i = 0; i < ALL; i++) {
+        struct obb_version *version = obb_versions_take(pool, record_at(i));
+        ck_assert_ptr_nonnull(version);
+        ck_assert_ptr_eq(version, obb_versions_slot(pool, version->self));
+        ck_assert_ptr_eq(obb_version_record(version), record_at(i));
+        ck_assert(!seen[version->self]);
+        seen[version->self] = true;
+        obb_version_publish(version, i + 1, i + 2);
+    }
+}
+
+/* The memory of pages comes and goes; where their slots are and how many there are does not
+ * change. */
+START_TEST(pages_without_versions_give_their_memory_back)
+{
+    struct obb_versions pool;
+    obb_versions_init(&pool);
+    ck_assert(obb_versions_reserve(&pool, ALL));
+    take_each_once(&pool);
+    const size_t pages = pool.page_count, held = obb_versions_unused(&pool);
+    const struct obb_version *middle = obb_version_at(&pool, ALL / 2);
+    for (uint32_t i = 0; i < ALL; i++) {
+        obb_versions_give(&pool, obb_versions_slot(&pool, i));
+        obb_versions_shrink(&pool, 2);
+        ck_assert_uint_le(pool.all.count,
+                          pool.begun - pool.all.count - pool.bare.count + OBB_VERSION_PAGE / 64);
+    }
+    ck_assert_uint_gt(pool.bare.count, pages / 2);
+    ck_assert_uint_lt(obb_versions_unused(&pool), held + pages * sizeof(struct obb_version_page));
+    ck_assert_uint_eq(obb_versions_count_free(&pool), ALL);
+    /* whoever still looks at a slot finds a dead version */
+    for (uint32_t i = 0; i < ALL; i++)
+        ck_assert(
+            !obb_version_alive(obb_version_at(&pool, i), 2 * (uint64_t)ALL, 2 * (uint64_t)ALL));
+    ck_assert_ptr_eq(obb_version_at(&pool, ALL / 2), middle);
+    take_each_once(&pool);
+    ck_assert_uint_eq(pool.page_count, pages);
+    ck_assert_uint_eq(pool.free_count, 0);
+    ck_assert_uint_eq(obb_versions_count_free(&pool), 0);
+    obb_versions_fini(&pool);
+}
+END_TEST
+
 START_TEST(without_memory_for_a_block_the_pool_stays_as_it_is)
 {
     struct obb_versions pool;
@@ -99,7 +149,7 @@ START_TEST(without_memory_for_a_block_the_pool_stays_as_it_is)
         ck_assert(reserved || pool.page_count == pages);
         check(&pool, BEFORE);
     }
-    ck_assert_uint_ge(refused, 4); /* the two tables, the note of the block, and the block */
+    ck_assert_uint_ge(refused, 5); /* the three tables, the note of the block, and the block */
     take(&pool, ALL);
     check(&pool, ALL);
     obb_versions_fini(&pool);
@@ -113,6 +163,7 @@ int main(void)
     tcase_set_timeout(tc, test_patience(60));
     tcase_add_test(tc, slots_stay_where_they_are_while_pages_come_alone_and_in_blocks);
     tcase_add_test(tc, free_slots_are_room);
+    tcase_add_test(tc, pages_without_versions_give_their_memory_back);
     tcase_add_test(tc, without_memory_for_a_block_the_pool_stays_as_it_is);
     suite_add_tcase(suite, tc);
     return test_main(suite);
