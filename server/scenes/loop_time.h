@@ -3,9 +3,8 @@
 #ifndef SRV_LOOP_TIME_H
 #define SRV_LOOP_TIME_H
 
-/* Nanoseconds. The loop may compute for about 200 us at a stretch (see server/README.md). A hop to
- * the pool and back costs about 20 us of CPU and adds as much latency. So work that is estimated
- * below this line is done on the loop. */
+/* Nanoseconds. Work that is estimated to take at most this long is done on the loop (see
+ * server/README.md): a hop to the pool and back costs about 20 us of CPU and adds as much latency. */
 #define SRV_LOOP_NS 100000.0
 
 /* Bytes. Bodies up to this length are decoded on the loop, in about 100 us: a byte takes 1.6 to 2.5
