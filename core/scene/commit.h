@@ -79,7 +79,7 @@ obb_status obb_edit_prepare(struct obb_scene *scene, const obb_edit *edit, doubl
 void obb_edit_seal(struct obb_prepared *prepared);
 
 /* Makes the prepared edit the newest state, which only the writer sees, as part of the tail: views
- * of it are opened by obb_view_open_tail. Allocates nothing and cannot fail. The prepared edit and
+ * of it are opened by obb_views_open_tail. Allocates nothing and cannot fail. The prepared edit and
  * its arena must live until the edit is published or reverted, or the scene is destroyed. The edit
  * is not one that begins a scene, nor a copy. O(changes), or O(1) if the edit is sealed.
  *

@@ -15,7 +15,7 @@ typedef struct obb_rehearsal {
 
 /* Opens the views of a prepared commit's moments, and checks the `with` of each moment. Afterwards
  * the caller discards, applies or makes the commit. The views stay valid; they are of the tail
- * (obb_view_open_tail).
+ * (obb_views_open_tail).
  *
  * cancel  ends the work once it is true; may be NULL. It is polled before each state.
  * out     zeroed by the caller. The lists are in the arena. The caller ends it, also after an
