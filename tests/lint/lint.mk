@@ -34,7 +34,7 @@ check-circles: libs $(B)/server/main.o $(B)/proto/clients/c/obbd.o ## no circle 
 rooms: libs $(B)/server/main.o $(B)/proto/clients/c/obbd.o ## print the arrows between rooms, with how many files of each use the other
 	@tests/lint/circles.sh --table . $(B)
 
-check-lint: ## the checks of rooms and circles themselves, on small trees with planted faults
+check-lint: ## the checks of rooms, circles and the contract themselves, on small trees with planted faults
 	@tests/lint/test_lint.sh
 
 check-headers:

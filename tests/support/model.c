@@ -539,7 +539,7 @@ static void forget_before(struct model *model, size_t first)
     memmove(model->states, model->states + first, model->count * sizeof *model->states);
 }
 
-/* api.md section 10: a state is kept while a time within `span` needs it and it is among the newest
+/* A state is kept while a time within `span` needs it and it is among the newest
  * `commits` + 1. */
 static void forget(struct model *model)
 {

@@ -36,11 +36,12 @@ double test_timeout(double seconds);
  * test_timeout. */
 double test_patience(double seconds);
 
+/* Returns whether two numbers have the same bits. This tells 0 from -0. */
 bool test_same_bits(double x, double y);
 
 /* Returns the folder for temporary files: that of TMPDIR if its path is short, so that the path of
  * a socket below it is allowed. */
-const char *test_folder(void); /* tells 0 from -0 */
+const char *test_folder(void);
 
 /* Returns the processor time of this thread in seconds. */
 double test_seconds(void);
