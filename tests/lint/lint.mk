@@ -2,16 +2,20 @@
 
 LINT_PACKAGES := clang clang-format clang-tidy shellcheck groff-base systemd python3 mypy
 .PHONY: lint lint-deps format format-check tidy check-layers check-circles check-lint rooms check-headers check-symbols \
- check-openapi check-contract check-install check-watch check-arm64 check-page shellcheck
+ check-openapi check-contract check-install check-watch check-arm64 check-page shellcheck compile_commands.json
 # Is there a compiler for aarch64, with the headers of its C library?
 CAN_CROSS = $(shell $(CROSS_CC) -include math.h -fsyntax-only -x c /dev/null 2>/dev/null && echo yes)
+HAVE_PROMTOOL = $(shell command -v promtool)
 # `make lint TIDY=` leaves clang-tidy to whoever runs `make tidy` beside.
 TIDY := tidy
 ##@ Check
-lint: lint-deps ## all checks of the tree; without node, promtool or a compiler for aarch64 those that need them are left out
+lint: lint-deps ## all checks of the tree; without node, promtool or a compiler for aarch64 those that need them are left out, and named
 	@$(MAKE) --no-print-directory format-check check-lint check-layers check-circles check-headers check-symbols check-openapi \
 	 check-contract check-install shellcheck $(TIDY) check-clients \
-	 $(if $(HAVE_NODE),check-page) $(if $(shell command -v promtool),check-watch) $(if $(CAN_CROSS),check-arm64)
+	 $(if $(HAVE_NODE),check-page) $(if $(HAVE_PROMTOOL),check-watch) $(if $(CAN_CROSS),check-arm64)
+	@$(if $(HAVE_NODE),,echo "check-page: left out, for there is no node; so are the types of the JavaScript client in check-clients")
+	@$(if $(HAVE_PROMTOOL),,echo "check-watch: left out, for there is no promtool")
+	@$(if $(CAN_CROSS),,echo "check-arm64: left out, for there is no compiler for aarch64 (make cross-deps)")
 lint-deps:
 	$(call install,$(BUILD_PACKAGES) $(TEST_PACKAGES) $(LINT_PACKAGES))
 
@@ -66,7 +70,7 @@ check-page: server/web/node_modules/.package-lock.json
 shellcheck: ## shellcheck on every script
 	@tests/lint/files.sh shellcheck '*.sh' .ci/run -- shellcheck
 
-compile_commands.json: ## for editors and clang-tidy
+compile_commands.json: ## the flags of each source, for editors
 	@{ echo '['; for f in $(CORE_SRC) $(PROTO_SRC) $(SERVER_SRC) $(SUPPORT_SRC) $(TEST_SRC); do \
 	 printf '{"directory":"%s","file":"%s","command":"$(CC) %s -c %s"},\n' "$(CURDIR)" "$$f" \
 	 '$(subst ",\\",$(BUILD_CFLAGS) $(LIB_CFLAGS))' "$$f"; \
