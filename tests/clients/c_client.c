@@ -1,13 +1,17 @@
 /* c_client.c URL SOCKET GUARDED TOKEN HTTPS CA - tests of the C client against daemons at these
  * addresses: on loopback, on a unix socket, with a token file, and with a certificate. With ONLY in
  * the environment it runs the tests whose names contain that word. */
+#include <arpa/inet.h>
 #include <math.h>
+#include <netinet/in.h>
 #include <obbd.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
+#include <time.h>
 #include <unistd.h>
 
 static const char *url, *socket_url, *guarded, *token, *https, *ca_file;
@@ -913,6 +917,54 @@ static void a_builder_keeps_its_memory_from_commit_to_commit(void)
     CHECK(allocations == 0);
 }
 
+static void a_builder_that_is_freed_leaves_the_others_of_its_scene_as_they_are(void)
+{
+    obbd_tick *first = fresh();
+    obbd_tick *second = obbd_tick_new(o, scene_name);
+    put_cube(first, "a", 0);
+    put_cube(second, "b", 5);
+    committed(first);
+    const uint32_t id = obbd_id(first, "a");
+    put_cube(first, "never", 9);
+    obbd_tick_free(first);
+    obbd_tick_free(NULL);
+    CHECK(committed(second)->put == 1 && obbd_id(second, "a") == id && id != 0);
+    const float center[3] = {1, 2, 3};
+    obbd_tick_pose(second, 1, &id, center, NULL);
+    CHECK(committed(second)->posed == 1 && NUMBERS(box_of("a"), "center", 1, 2, 3));
+    obbd_tick *third = obbd_tick_new(o, scene_name);
+    obbd_tick_remove(third, "b");
+    CHECK(committed(third)->removed == 1);
+}
+
+static double seconds(void)
+{
+    struct timespec now;
+    (void)clock_gettime(CLOCK_MONOTONIC, &now);
+    return (double)now.tv_sec + (double)now.tv_nsec * 1e-9;
+}
+
+static void a_commit_that_nobody_answers_fails_after_its_time(void)
+{
+    struct sockaddr_in at = {.sin_family = AF_INET, .sin_addr = {htonl(INADDR_LOOPBACK)}};
+    socklen_t size = sizeof at;
+    const int silent = socket(AF_INET, SOCK_STREAM, 0);
+    CHECK(silent >= 0 && bind(silent, (struct sockaddr *)&at, size) == 0 && listen(silent, 9) == 0);
+    CHECK(getsockname(silent, (struct sockaddr *)&at, &size) == 0);
+    char address[64];
+    (void)snprintf(address, sizeof address, "http://127.0.0.1:%u", (unsigned)ntohs(at.sin_port));
+    obbd *client = obbd_open(address, &(obbd_options){.timeout_ms = 600000});
+    obbd_tick *t = obbd_tick_new(client, "any");
+    const double from = seconds();
+    put_cube(t, "a", 0);
+    obbd_tick_timeout(t, 300);
+    CHECK(obbd_commit(t) == NULL && obbd_why(client)->error == OBBD_UNKNOWN);
+    CHECK(strstr(obbd_why(client)->text, "no answer in time") != NULL);
+    CHECK(seconds() - from >= 0.25);
+    obbd_close(client);
+    (void)close(silent);
+}
+
 /* ---- Answers that are broken ----------------------------------------------------------------- */
 
 /* In CBOR: {"revision": 3, "time": 5.5, "removed": 0, "put": 1, "posed": 0, "transformed": 0,
@@ -1144,6 +1196,8 @@ static const struct {
     TEST(large_bodies_over_https),
     TEST(columns_are_sent_from_where_they_lie_over_any_transport),
     TEST(a_builder_keeps_its_memory_from_commit_to_commit),
+    TEST(a_builder_that_is_freed_leaves_the_others_of_its_scene_as_they_are),
+    TEST(a_commit_that_nobody_answers_fails_after_its_time),
     TEST(broken_answers_are_refused_or_read_without_harm),
     TEST(without_memory_calls_fail_and_nothing_is_lost),
 };
