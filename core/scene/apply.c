@@ -20,11 +20,6 @@
  * otherwise. */
 #define RECLAIM_FOR_SLOTS 64
 
-static uint32_t newer_of(const struct obb_version *version)
-{
-    return atomic_load_explicit(&obb_version_links(version)->newer, memory_order_relaxed);
-}
-
 /* Begins with room for `most` changes and for the ids of the edit's puts. */
 static obb_status init(struct obb_apply *apply, struct obb_scene *scene, const obb_edit *edit,
                        int dimensions, size_t most, size_t box_room, struct obb_arena *arena)
@@ -177,7 +172,7 @@ static struct obb_version *current_of(const struct obb_apply *apply,
                                       const struct obb_record *record)
 {
     struct obb_version *current = record == NULL ? NULL : obb_scene_current(apply->scene, record);
-    return current == NULL || newer_of(current) == REMOVED ? NULL : current;
+    return current == NULL || obb_version_newer(current) == REMOVED ? NULL : current;
 }
 
 static struct obb_version *find(const struct obb_apply *apply, const obb_target *target)
@@ -189,7 +184,9 @@ static struct obb_version *find(const struct obb_apply *apply, const obb_target 
  * itself. */
 static struct obb_version *latest(const struct obb_apply *apply, struct obb_version *current)
 {
-    return newer_of(current) == OBB_NO_VERSION ? current : obb_apply_slot(apply, newer_of(current));
+    return obb_version_newer(current) == OBB_NO_VERSION
+               ? current
+               : obb_apply_slot(apply, obb_version_newer(current));
 }
 
 /* Gives back a version that no reader has seen, and that holds no references. */

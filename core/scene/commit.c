@@ -1034,12 +1034,6 @@ void obb_edit_revert(struct obb_prepared *p)
     obb_scene_settle(scene);
 }
 
-/* Returns the version that replaced a version that died, or OBB_NO_VERSION. */
-static uint32_t newer_than(const struct obb_version *ended)
-{
-    return atomic_load_explicit(&obb_version_links(ended)->newer, memory_order_relaxed);
-}
-
 obb_status obb_committed_read(const struct obb_view *before, const struct obb_view *after,
                               struct obb_arena *arena, obb_committed *out)
 {
@@ -1058,7 +1052,7 @@ obb_status obb_committed_read(const struct obb_view *before, const struct obb_vi
     size_t replaced = 0, ended_count = 0, frame_count = 0;
     for (size_t i = 0; i < from->count; i++) {
         const struct obb_version *old = obb_version_at(after->versions, from->versions[i]);
-        const uint32_t newer = newer_than(old);
+        const uint32_t newer = obb_version_newer(old);
         if (obb_version_is_frame(old)) {
             frames[frame_count++] =
                 newer == OBB_NO_VERSION ? old : obb_version_at(after->versions, newer);
@@ -1077,8 +1071,8 @@ obb_status obb_committed_read(const struct obb_view *before, const struct obb_vi
         return OBB_NO_MEMORY;
     size_t made_count = 0;
     for (size_t i = 0; i < ended_count; i++)
-        if (newer_than(ended[i]) != OBB_NO_VERSION)
-            made[made_count++] = obb_version_at(after->versions, newer_than(ended[i]));
+        if (obb_version_newer(ended[i]) != OBB_NO_VERSION)
+            made[made_count++] = obb_version_at(after->versions, obb_version_newer(ended[i]));
     uint64_t id = state->first_id - 1;
     while (made_count < replaced + new) {
         made[made_count] = obb_view_next(after, id);

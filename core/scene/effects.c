@@ -153,8 +153,7 @@ static bool next_ended(const obb_step *step, obb_effect_place *place, obb_effect
     while (place->next < step->ended_count) {
         const struct obb_version *before =
             obb_version_at(&step->scene->versions, step->ended->versions[place->next++]);
-        const uint32_t newer =
-            atomic_load_explicit(&obb_version_links(before)->newer, memory_order_relaxed);
+        const uint32_t newer = obb_version_newer(before);
         const struct obb_version *after =
             newer == OBB_NO_VERSION ? NULL : obb_version_at(&step->scene->versions, newer);
         if (!obb_effect_is(place->kind, before, after))

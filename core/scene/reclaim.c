@@ -82,11 +82,6 @@ void obb_scene_retire(struct obb_scene *scene, struct obb_record *record)
     scene->fresh.versions = newest;
 }
 
-static uint32_t newer_of(const struct obb_version *version)
-{
-    return atomic_load_explicit(&obb_version_links(version)->newer, memory_order_relaxed);
-}
-
 /* A released version has another `newer`: its slot is free, retired, or holds a version of another
  * place in the chains. */
 struct obb_version *obb_scene_older(struct obb_scene *scene, const struct obb_version *version)
@@ -96,7 +91,7 @@ struct obb_version *obb_scene_older(struct obb_scene *scene, const struct obb_ve
     if (i == OBB_NO_VERSION)
         return NULL;
     struct obb_version *older = obb_versions_slot(&scene->versions, i);
-    return newer_of(older) == version->self &&
+    return obb_version_newer(older) == version->self &&
                    obb_version_record(older) == obb_version_record(version)
                ? older
                : NULL;
@@ -113,7 +108,7 @@ void obb_scene_note_unlinks(struct obb_scene *scene)
 static bool unlink_version(struct obb_scene *scene, struct obb_version *version)
 {
     struct obb_version *older = obb_scene_older(scene, version);
-    const uint32_t newer = newer_of(version);
+    const uint32_t newer = obb_version_newer(version);
     const uint32_t past = older == NULL ? OBB_NO_VERSION : older->self;
     if (newer != OBB_NO_VERSION)
         obb_version_set_older(obb_versions_slot(&scene->versions, newer), past);
@@ -130,7 +125,7 @@ static bool unlink_version(struct obb_scene *scene, struct obb_version *version)
 static void release_version(struct obb_scene *scene, struct obb_version *version)
 {
     obb_scene_drop_parts(scene, version);
-    if (scene->gaps ? unlink_version(scene, version) : newer_of(version) != OBB_NO_VERSION)
+    if (scene->gaps ? unlink_version(scene, version) : obb_version_newer(version) != OBB_NO_VERSION)
         obb_versions_give(&scene->versions, version);
     else
         obb_scene_retire(scene, obb_version_record(version));
@@ -217,8 +212,7 @@ static void free_retired(struct obb_scene *scene, struct obb_retired *retired, s
 {
     for (; retired->versions != OBB_NO_VERSION && budget > 0; budget--) {
         struct obb_version *version = obb_versions_slot(&scene->versions, retired->versions);
-        retired->versions =
-            atomic_load_explicit(&obb_version_links(version)->newer, memory_order_relaxed);
+        retired->versions = obb_version_newer(version);
         if (obb_version_is_frame(version))
             obb_rig_destroy(&scene->rigs, obb_version_rig(version));
         obb_record_destroy(scene, obb_version_record(version));

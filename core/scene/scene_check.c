@@ -30,11 +30,6 @@ static uint64_t born_of(const struct obb_version *version)
     return atomic_load_explicit(&version->born, memory_order_relaxed);
 }
 
-static uint32_t newer_of(const struct obb_version *version)
-{
-    return atomic_load_explicit(&obb_version_links(version)->newer, memory_order_relaxed);
-}
-
 /* Counts the strings of extras. */
 static bool interned_valid(const struct obb_scene *scene, const struct obb_extras *extras,
                            struct census *census)
@@ -109,7 +104,7 @@ static bool chain_valid(struct obb_scene *scene, const struct obb_record *record
         if (obb_version_record(version) != record || version->id != record->id ||
             born_of(version) >= died_of(version))
             return false;
-        if (newer_of(version) != (newer == NULL ? OBB_NO_VERSION : newer->self) ||
+        if (obb_version_newer(version) != (newer == NULL ? OBB_NO_VERSION : newer->self) ||
             (newer != NULL && died_of(version) > born_of(newer)))
             return false;
         if (!count_alive(version, census))
@@ -250,7 +245,7 @@ static bool retired_valid(struct obb_scene *scene, const struct obb_retired *ret
         const struct obb_version *version = obb_versions_slot(&scene->versions, i);
         if (died_of(version) == OBB_NEVER || census->retired++ > scene->versions.count)
             return false;
-        i = newer_of(version);
+        i = obb_version_newer(version);
     }
     return true;
 }

@@ -76,8 +76,7 @@ static inline const struct obb_version *obb_view_interpolated(const struct obb_v
 {
     if (atomic_load_explicit(&version->died, memory_order_acquire) != view->revision + 1)
         return NULL;
-    const uint32_t newer =
-        atomic_load_explicit(&obb_version_links(version)->newer, memory_order_relaxed);
+    const uint32_t newer = obb_version_newer(version);
     if (newer == OBB_NO_VERSION)
         return NULL;
     const struct obb_version *to = obb_version_at(view->versions, newer);

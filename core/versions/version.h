@@ -153,7 +153,11 @@ struct obb_versions {
     uint32_t free_count;
 };
 
+/* Makes an empty pool, which takes no memory yet. */
 void obb_versions_init(struct obb_versions *pool);
+
+/* Frees all pages, with all versions and extras in them. Nobody may read any longer. The pool is
+ * empty afterwards, and may be used again. */
 void obb_versions_fini(struct obb_versions *pool);
 
 /* Makes room for `count` more versions. If that takes many pages, they lie in one block: their
@@ -282,6 +286,13 @@ static inline void obb_versions_prefetch(const struct obb_versions *pool, uint32
 {
     obb_version_prefetch(obb_version_at(pool, i));
     __builtin_prefetch(obb_version_links_at(pool, i));
+}
+
+/* Returns the version after that is kept, or OBB_NO_VERSION. A reader must have read `died` before.
+ * Any thread. */
+static inline uint32_t obb_version_newer(const struct obb_version *version)
+{
+    return atomic_load_explicit(&obb_version_links(version)->newer, memory_order_relaxed);
 }
 
 /* Sets the version before. A reader that sees the new value sees everything that the writer did
