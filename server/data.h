@@ -3,11 +3,8 @@
 #ifndef SRV_DATA_H
 #define SRV_DATA_H
 
-#include "server/base/config.h"
 #include "server/scenes/restore.h"
 #include "server/scenes/services.h"
-
-#include <stdio.h>
 
 struct srv_data;
 

@@ -8,7 +8,6 @@
 #include "core/geometry/vec.h"
 
 #include <stdbool.h>
-#include <stddef.h>
 
 #define OBB_MAX_COORDINATE 1e9 /* scene units; larger magnitudes are refused */
 

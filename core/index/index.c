@@ -6,7 +6,6 @@
 #include "core/index/packed.h"
 #include "core/index/tree.h"
 
-#include <assert.h>
 #include <math.h>
 #include <stddef.h>
 #include <stdlib.h>

@@ -3,7 +3,6 @@
 #include "proto/base/crc32c.h"
 #include "proto/base/le.h"
 
-#include <limits.h>
 #include <string.h>
 
 enum {

@@ -1,7 +1,6 @@
 #include "server/http/route.h"
 
 #include <assert.h>
-#include <stdint.h>
 #include <string.h>
 
 static const struct {

@@ -3,8 +3,6 @@
 #include "server/journal/backend.h"
 #include "server/journal/journal_body.h"
 
-#include <assert.h>
-#include <errno.h>
 #include <pthread.h>
 #include <time.h>
 

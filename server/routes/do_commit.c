@@ -3,7 +3,6 @@
 #include "server/routes/handlers.h"
 #include "server/scenes/change.h"
 #include "server/scenes/epoch.h"
-#include "server/scenes/loop_time.h"
 #include "server/scenes/scenes.h"
 
 #include <stddef.h>

@@ -5,7 +5,6 @@
 
 #include "core/obb.h"
 
-#include <stdbool.h>
 #include <stdint.h>
 
 struct srv_remembered;
