@@ -27,11 +27,11 @@ void *obb_malloc_lines(size_t count, size_t size);
 
 /* Asks the system for pages of 2 MiB under a block that the caller is about to fill as a whole. A
  * page takes one fault, whatever its size, and a fault of 4 KiB costs more than the work on the
- * page: to fill 93 MB took 35 ms in pages of 4 KiB, and takes 8 ms in large ones. The block takes no
- * more memory than before. If the system grants none, the block stays as it is, and so does a block
- * of less than OBB_LARGE_PAGES: glibc maps blocks of that size by themselves, and smaller ones may
- * lie in its heap, in which large pages lost (with blocks of 8 MiB and more, a put of 100,000 boxes
- * took 66 ms in place of 55). */
+ * page: to fill 93 MB took 35 ms in pages of 4 KiB, and takes 8 ms in large ones. The block takes
+ * no more memory than before. If the system grants none, the block stays as it is, and so does a
+ * block of less than OBB_LARGE_PAGES: glibc maps blocks of that size by themselves, and smaller
+ * ones may lie in its heap, in which large pages lost (with blocks of 8 MiB and more, a put of
+ * 100,000 boxes took 66 ms in place of 55). */
 #define OBB_LARGE_PAGES ((size_t)32 << 20)
 void obb_use_large_pages(void *block, size_t bytes);
 

@@ -36,8 +36,8 @@ obb_status obb_rebuild_chunk(struct obb_rebuild *rebuild, size_t chunk);
 obb_status obb_rebuild_take(struct obb_rebuild *rebuild, struct obb_layers **out);
 void obb_rebuild_destroy(struct obb_rebuild *rebuild); /* NULL is fine */
 
-/* Runs the remaining phases on this thread and gives out the new layers, for callers without
- * workers (tests and benchmarks). Destroys the rebuild, also if it fails. */
+/* Runs the remaining phases on this thread and gives out the new layers. Destroys the rebuild, also
+ * if it fails. For tests and benchmarks. */
 obb_status obb_rebuild_finish(struct obb_rebuild *rebuild, struct obb_layers **out);
 
 #endif

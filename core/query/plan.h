@@ -31,9 +31,8 @@ obb_status obb_plan_create_timed(const struct obb_view *const *views, const obb_
 
 /* Ends a phase and begins the next one. The first call builds the index of the boxes that move
  * between two commits if the query needs it, or waits for another thread that is building it.
- * Returns the number of the chunks, or 0 if the result is
- * complete or *out_status is an error. Call it on one thread, after every chunk of the phase before
- * has run. */
+ * Returns the number of the chunks, or 0 if the result is complete or *out_status is an error. Call
+ * it on one thread, after every chunk of the phase before has run. */
 size_t obb_plan_advance(struct obb_plan *plan, obb_status *out_status);
 
 /* Returns the fault of query->with after a refusal, or NULL if it was not refused. */

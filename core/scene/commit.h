@@ -1,11 +1,11 @@
 /* Commits: many changes, all or nothing. Prepare checks and allocates everything; commit cannot
  * fail.
  *
- * Whoever must write a commit down before others may see it, applies it, writes it, and publishes
- * it. The commits that are applied and not published are the tail of the scene. The next edit is
- * prepared on the newest state of the tail: conditions, ids, time and room are judged there.
- * Everybody else sees the published state, in views, infos, hashes and the history. The oldest
- * commit of the tail is published, or the newest one is reverted. */
+ * A caller that must write a commit to disk before others see it applies the commit, writes it, and
+ * then publishes it. The commits that are applied and not yet published are the tail of the scene.
+ * The next edit is prepared on the newest state of the tail: conditions, ids, time and room are
+ * judged there. Views, infos, hashes and the history show the published state. Commits are published
+ * from the oldest of the tail on, and reverted from the newest on. */
 #ifndef OBB_COMMIT_H
 #define OBB_COMMIT_H
 
@@ -13,8 +13,8 @@
 #include "core/scene/edit.h"
 #include "core/scene/effects.h"
 #include "core/scene/scene.h"
-
 #include "core/scene/view.h"
+
 #include <stdatomic.h>
 
 struct obb_prepared;
@@ -143,8 +143,7 @@ bool obb_prepared_next(const struct obb_prepared *prepared, obb_effect_place *pl
  * errors   OBB_REVISION (the effects do not follow the newest state, or the scene is not as
  *          created); OBB_TIME_BACKWARDS; OBB_BAD_VALUE (settings, time, revision, an id or name
  *          that is taken, kinds out of order); OBB_NO_BOX; OBB_DIMENSIONS; OBB_BAD_NUMBER,
- *          OBB_BAD_EXTENT, OBB_BAD_ROTATION, OBB_BAD_NAME; OBB_NO_MEMORY. The scene is as it
- * was. */
+ *          OBB_BAD_EXTENT, OBB_BAD_ROTATION, OBB_BAD_NAME; OBB_NO_MEMORY. The scene is as it was. */
 obb_status obb_effects_prepare(struct obb_scene *scene, const obb_effects *effects, bool begins,
                                struct obb_arena *arena, struct obb_prepared **out_prepared);
 
@@ -186,7 +185,7 @@ obb_status obb_committed_read(const struct obb_view *before, const struct obb_vi
 bool obb_committed_expired(const obb_committed *committed, uint64_t id);
 
 /* Returns the revision of the commit that last changed the box, or 0 if there is no such box now.
- * O(1). The writer's. */
+ * O(1). The writer's; for tests. */
 uint64_t obb_scene_changed(struct obb_scene *scene, const obb_target *target);
 
 /* Returns the same of the newest state, which the next commit builds on. */

@@ -5,6 +5,8 @@
 #include "core/scene/commit.h"
 #include "core/scene/history.h"
 
+/* Return the scene and the edit of a prepared commit; of one that no edit made, an edit without
+ * entries. */
 struct obb_scene *obb_prepared_scene(const struct obb_prepared *prepared);
 const obb_edit *obb_prepared_edit(const struct obb_prepared *prepared);
 

@@ -38,7 +38,8 @@ uint64_t obb_scene_hash(struct obb_scene *scene);
 
 /* A fingerprint is a sum over the boxes and frames of a state, too, and covers what
  * obb_digest.identity covers. It finds states that differ by accident, and is kept with every
- * commit: about 15 ns for a pose, from a cache. Whoever wants to can make two states with the same fingerprint.
+ * commit: about 15 ns for a pose, from a cache. Whoever wants to can make two states with the same
+ * fingerprint.
  *
  * Source   Carter, Wegman, "Universal classes of hash functions", Journal of Computer and System
  *          Sciences 18, 1979, for sums of words times random numbers. */

@@ -173,7 +173,7 @@ typedef struct obb_edit {
     const obb_settings *settings;
 } obb_edit;
 
-/* Returns put i, of a list or of columns. *scratch holds a put of columns. */
+/* Returns put i, of a list or of columns. *scratch holds a put of columns. For tests. */
 const obb_put *obb_edit_put(const obb_edit *edit, size_t i, obb_put *scratch);
 
 /* As obb_edit_put, but the box of a put of columns is not made: it is not to be read. */

@@ -23,7 +23,10 @@ struct obb_expiry {
     size_t count, room;
 };
 
+/* Frees the heap. The records belong to the scene. */
 void obb_expiry_fini(struct obb_expiry *expiry);
+
+/* Returns the bytes of the heap. */
 size_t obb_expiry_bytes(const struct obb_expiry *expiry);
 
 /* Makes room for so many more boxes. OBB_NO_MEMORY. */

@@ -112,15 +112,22 @@ struct obb_history {
 
 /* Begins with one state, which the history owns on OBB_OK. OBB_NO_MEMORY. */
 obb_status obb_history_init(struct obb_history *history, struct obb_state *first);
-void obb_history_fini(struct obb_history *history); /* does not destroy the states */
+
+/* Frees the ring. The caller has destroyed the states. */
+void obb_history_fini(struct obb_history *history);
 
 /* Returns the bytes of the states without layers and lists of ended versions. */
 size_t obb_history_bytes(const struct obb_history *history);
 
-struct obb_state *obb_history_state(const struct obb_history *history, size_t i); /* i-th kept */
-struct obb_state *obb_history_newest(const struct obb_history *history); /* also of the tail */
+/* Return state i of the ring, from the oldest one on; the newest state, with the tail; and the
+ * newest one that is published. */
+struct obb_state *obb_history_state(const struct obb_history *history, size_t i);
+struct obb_state *obb_history_newest(const struct obb_history *history);
 struct obb_state *obb_history_published(const struct obb_history *history);
-obb_moment obb_history_oldest(const struct obb_history *history); /* within reach of `at` */
+
+/* Return two moments: of the oldest state within reach of `at`; and the revision of the published
+ * state with the time until which it holds. */
+obb_moment obb_history_oldest(const struct obb_history *history);
 obb_moment obb_history_now(const struct obb_history *history);
 
 /* Returns the time until which a kept state holds, without the tail. */
@@ -131,7 +138,10 @@ double obb_history_until(const struct obb_history *history, const struct obb_sta
 obb_moment obb_history_tail_now(const struct obb_history *history);
 obb_moment obb_history_tail_oldest(const struct obb_history *history);
 
-obb_status obb_history_reserve(struct obb_history *history); /* room for one more; OBB_NO_MEMORY */
+/* Makes room in the ring for one more state. OBB_NO_MEMORY. */
+obb_status obb_history_reserve(struct obb_history *history);
+
+/* Adds the newest state, for which there is room. The history owns it. */
 void obb_history_push(struct obb_history *history, struct obb_state *state);
 
 /* Takes the newest state out again, which the caller owns. */

@@ -22,6 +22,8 @@ void obb_records_gather(struct obb_scene *scene, bool on);
 /* Returns the bytes of a record on the heap, in a block of its own. */
 size_t obb_record_bytes(size_t name_length);
 
+/* Frees a record that is in no table and that no reader sees. Takes it from the scene's count of
+ * bytes. */
 void obb_record_destroy(struct obb_scene *scene, struct obb_record *record);
 
 /* Returns the scene's hash of a name. Any thread. */

@@ -45,12 +45,15 @@ obb_status obb_store_remove(struct obb_store *store, obb_str name, struct obb_sc
  * NULL. O(log n). */
 struct obb_scene *obb_store_next(const struct obb_store *store, obb_str after);
 
+/* Return how many scenes the store has, and how many boxes and frames all of them have. O(1). */
 size_t obb_store_scenes(const struct obb_store *store);
-size_t obb_store_boxes(const struct obb_store *store); /* and frames, in all scenes */
+size_t obb_store_boxes(const struct obb_store *store);
 
 /* Returns the bytes that all scenes hold: the sum of obb_scene_bytes as of the last change of each
  * scene. O(1). */
 size_t obb_store_bytes(const struct obb_store *store);
-size_t obb_store_box_room(const struct obb_store *store); /* how many more may be added */
+
+/* Returns how many more boxes and frames may be added. */
+size_t obb_store_box_room(const struct obb_store *store);
 
 #endif

@@ -43,7 +43,7 @@ obb_status obb_view_open(struct obb_scene *scene, const obb_at *at, struct obb_v
 /* Opens the state that `at` names if the tail (commit.h) counts, too: as obb_view_open would if all
  * its commits were published. The view may stay open when the state is published, but it must be
  * closed before a commit is reverted that made the state, or the one after it, or that came before
- * them. The writer's. */
+ * them. The writer's; for tests. */
 obb_status obb_view_open_tail(struct obb_scene *scene, const obb_at *at, struct obb_view **out,
                               obb_moment *out_oldest, obb_moment *out_newest);
 
@@ -99,7 +99,10 @@ uint64_t obb_view_next_id(const struct obb_view *view);
  * its last view, returns the scene, which the caller destroys; otherwise NULL. */
 struct obb_scene *obb_view_close(struct obb_view *view);
 
+/* Returns what was known of the view when it was opened. It lives as long as the view. Any thread. */
 const obb_view_info *obb_view_info_get(const struct obb_view *view);
+
+/* Returns the scene that the view is of. Any thread. */
 const struct obb_scene *obb_view_scene(const struct obb_view *view);
 
 /* Returns the box of that name or id in this state, or NULL. O(1). Any thread. */

@@ -37,6 +37,7 @@ struct obb_hash_table {
     struct obb_link first[OBB_HASH_TABLE_FIRST];
 };
 
+/* Makes an empty table. Allocates nothing. */
 void obb_hash_table_init(struct obb_hash_table *table);
 
 /* Frees the buckets. The links belong to their owners. */

@@ -83,11 +83,12 @@ typedef struct wire_record {
     uint64_t boxes; /* of the scene after the commit; of WHOLE: in the newest state */
     /* Of MADE and COMMIT; of MADE always with the settings that the scene was made with, and with
      * revision 0 if nothing else was done. Of SNAPSHOT and WHOLE without list, with settings; of
-     * WHOLE they are those of the newest state. Of BOXES
-     * and PART only the list; of REMEMBERED only the moment. */
+     * WHOLE they are those of the newest state. Of BOXES and PART only the list; of REMEMBERED
+     * only the moment. */
     obb_effects effects;
 } wire_record;
 
+/* Returns whether two ids are of the same record. */
 bool wire_record_id_equal(wire_record_id a, wire_record_id b);
 
 /* Returns false for zeroes. */

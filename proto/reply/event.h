@@ -2,9 +2,8 @@
  *
  * Each function appends one message to buf; check buf->failed once, at the end. The `id` of a
  * message is the revision and the scene's epoch, and a client that comes back sends the last id
- * that it saw. Of the
- * messages about one revision only the last one has an id (`last`). So a client that was cut off
- * between them gets all of them again instead of missing some.
+ * that it saw. Of the messages about one revision only the last one has an id (`last`). So a client
+ * that was cut off between them gets all of them again instead of missing some.
  *
  * Lists of boxes are by id, lists of pairs by (id, id). */
 #ifndef WIRE_EVENT_H

@@ -1,4 +1,7 @@
-/* Parameters of query strings. An unknown, repeated or malformed parameter is a 400. */
+/* Parameters of query strings. An unknown, repeated or malformed parameter is a 400.
+ *
+ * Each wire_read_… function returns false if it refuses the parameters, or if the arena finds no
+ * memory. *problem then says what to answer, and *out is not to be read. */
 #ifndef WIRE_REQUEST_PARAMS_H
 #define WIRE_REQUEST_PARAMS_H
 
@@ -39,6 +42,7 @@ typedef struct wire_box_params {
     wire_freshness freshness;
 } wire_box_params;
 
+/* Reads the parameters of one box. */
 bool wire_read_box_params(const wire_param *params, size_t count, struct obb_arena *arena,
                           wire_box_params *out, wire_problem *problem);
 
@@ -57,6 +61,7 @@ typedef struct wire_list_params {
     wire_freshness freshness; /* of scenes: only `fresh` */
 } wire_list_params;
 
+/* Read the parameters of lists: of boxes, of frames, of scenes. */
 bool wire_read_box_list_params(const wire_param *params, size_t count, struct obb_arena *arena,
                                wire_list_params *out, wire_problem *problem);
 bool wire_read_frame_list_params(const wire_param *params, size_t count, struct obb_arena *arena,
@@ -84,6 +89,7 @@ typedef struct wire_event_params {
     wire_freshness freshness; /* of the state that the stream begins with; no part of its kind */
 } wire_event_params;
 
+/* Reads the parameters of an event stream. */
 bool wire_read_event_params(const wire_param *params, size_t count, struct obb_arena *arena,
                             wire_event_params *out, wire_problem *problem);
 
@@ -104,6 +110,7 @@ typedef struct wire_recorded_params {
     wire_freshness freshness;
 } wire_recorded_params;
 
+/* Reads the parameters of the list of recorded queries. */
 bool wire_read_recorded_params(const wire_param *params, size_t count, struct obb_arena *arena,
                                wire_recorded_params *out, wire_problem *problem);
 

@@ -33,8 +33,7 @@ const struct srv_auth *srv_admit_tokens(const struct srv_admit *admit);
 
 /* Checks, in this order: the client's rate (429), the token (401), its scope and its scenes (403).
  * authorization: the header's value, or NULL. Sets request->scopes, request->token and
- * request->grant. Returns
- * false if the request is refused, as *problem says. */
+ * request->grant. Returns false if the request is refused, as *problem says. */
 bool srv_admit_request(struct srv_admit *admit, struct srv_request *request,
                        const char *authorization, wire_problem *problem);
 

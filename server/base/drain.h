@@ -1,6 +1,6 @@
-/* Counts what the end of the service waits for. Whoever works outside of a request (destroying a
- * scene, rebuilding an index, an event channel) holds the drain while it works. The drain knows
- * none of its holders. On the loop only. */
+/* The drain counts the work that goes on outside of requests, such as destroying a scene or
+ * rebuilding an index. That work holds the drain from its start to its end, and the service ends
+ * once nothing holds it. The drain does not know who its holders are. On the loop only. */
 #ifndef SRV_DRAIN_H
 #define SRV_DRAIN_H
 
@@ -17,6 +17,7 @@ struct srv_drain {
     size_t holds;
 };
 
+/* Takes a hold, which srv_drain_release gives back. */
 void srv_drain_hold(struct srv_drain *drain);
 
 /* Gives one hold back. The caller must have taken one. on_empty runs inside of this call. */

@@ -35,14 +35,14 @@
  * differed. The process then loads it, and reads the log once more from there.
  *
  * Each record of a commit holds a hash of the scene after it. If the scene here has another one, it
- * sleeps at once, and is made from the log. If the hash is wrong then, too, the log is believed, and
- * the writer of the record is not: its hashes do not count until one is right.
+ * sleeps at once, and is made from the log. If the hash is wrong then, too, the log is believed,
+ * and the writer of the record is not: its hashes do not count until one is right.
  *
  * The end of a scene is forgotten after a while, as the rule says, with all that is kept of it.
  *
- * A scene that another process made need not be held here: it sleeps. Its records are judged as ever,
- * but nothing is applied. When somebody wants it, it is made from the log (waking.h), and goes on as
- * every scene does.
+ * A scene that another process made need not be held here: it sleeps. Its records are judged as
+ * ever, but nothing is applied. When somebody wants it, it is made from the log (waking.h), and
+ * goes on as every scene does.
  *
  * Marks tell this process what the others have read (marks.h). They count as places of the log, and
  * are in no chain.
@@ -81,9 +81,8 @@ void srv_shared_checked(struct srv_journal *journal, obb_str name, bool is_right
  * held; otherwise the caller takes it out of the store before anything else. */
 bool srv_shared_sleep(struct srv_journal *journal, obb_str name);
 
-/* The snapshot of this name does not hold what the record says, or is damaged, or a scene that wakes
- * cannot be made: it is passed over.
- * `why` is one line. */
+/* The snapshot of this name does not hold what the record says, or is damaged, or a scene that
+ * wakes cannot be made: it is passed over. `why` is one line. */
 void srv_shared_refused(struct srv_journal *journal, obb_str name, const char *why);
 
 #endif

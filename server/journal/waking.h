@@ -4,8 +4,8 @@
  * The messages about the scene are read once more, beside the log, from a place on where it is
  * known which record was the newest one (`chain`), to the place `until`. They are judged by the
  * rule as they were judged before. So the last one that counts must be the one that is known
- * (`newest`). If it is not, messages were purged meanwhile, or the server differs: the scene is then
- * not made of what was read.
+ * (`newest`). If it is not, messages were purged meanwhile, or the server differs: the scene is
+ * then not made of what was read.
  *
  * Records that count behind `until` come from whoever reads the log (srv_waking_add).
  *
@@ -65,8 +65,8 @@ void srv_waking_begin(struct srv_waking *waking, uint64_t now_ms);
 /* A message that was asked for was delivered. */
 void srv_waking_read(struct srv_waking *waking, uint64_t seq, obb_str bytes, uint64_t now_ms);
 
-/* Adds a record, which is copied, that counts behind `until`, in the order of the log. `done` is not
- * called within this call: without memory it is called later. */
+/* Adds a record, which is copied, that counts behind `until`, in the order of the log. `done` is
+ * not called within this call: without memory it is called later. */
 void srv_waking_add(struct srv_waking *waking, uint64_t seq, obb_str bytes, bool in_parts);
 
 /* Asks again for what does not come. Call it a few times within patience_ms. */

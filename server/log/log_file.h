@@ -27,6 +27,7 @@ bool srv_log_file_open(struct srv_log_file *file, struct obb_arena *arena, wire_
 /* Writes "PATH, line N: why" of a call that failed. */
 void srv_log_file_explain(const struct srv_log_file *file, char *out, size_t out_size);
 
+/* Closes the file, also if it could not be opened or is closed already. */
 void srv_log_file_close(struct srv_log_file *file);
 
 typedef enum srv_log_read {

@@ -3,8 +3,7 @@
  * One thread reads the back end. Others apply what it reads, each scene on one of them, in the
  * order of the log. A scene gets its epoch, settings, ids, revisions, history and remembered
  * commits back, and its clock goes on from its last time: the pause does not count. What does not
- * fit together is
- * damage: nothing is restored then.
+ * fit together is damage: nothing is restored then.
  *
  * If two scenes have one name, the one with the smaller number was replaced by a copy, and the
  * process ended before it wrote that the scene is gone. The replaced scene is left out. */
