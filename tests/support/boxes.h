@@ -27,8 +27,7 @@ typedef enum boxes_kind {
     BOXES_ISLANDS,   /* two small uniform clouds 1e9 apart */
     BOXES_TINY       /* uniform, of micrometres */
 } boxes_kind;
-#define BOXES_BENCH_KINDS 5
-#define BOXES_KINDS       13
+#define BOXES_KINDS 13
 
 const char *boxes_name(boxes_kind kind); /* "uniform", ... */
 

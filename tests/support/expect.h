@@ -17,7 +17,4 @@ void expect(struct http_client *client, const char *method, const char *path, co
 void expect_problem(struct http_client *client, const char *method, const char *path,
                     const char *body, long status, const char *pointer);
 
-/* Returns the number of exchanges that this process has checked so far. */
-size_t expect_count(void);
-
 #endif

@@ -224,14 +224,6 @@ void oracle_placed(obb_vec3 center, obb_quat q, obb_vec3 local, int k, mpq_t out
     mpq_clears(sum, norm, entry, part, NULL);
 }
 
-double oracle_ulps(double a, double b)
-{
-    const double larger = fmax(fabs(a), fabs(b));
-    if (larger == 0.0)
-        return 0.0;
-    return fabs(a - b) / (nextafter(larger, HUGE_VAL) - larger);
-}
-
 obb_vec3 random_vector(test_rng *rng, double low, double high)
 {
     obb_vec3 v;

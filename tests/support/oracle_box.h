@@ -58,9 +58,6 @@ void oracle_solid_corner(const obb_solid *solid, unsigned i, int k, mpq_t out);
  * of whole polynomials of the numbers. The caller has initialised out. */
 void oracle_placed(obb_vec3 center, obb_quat q, obb_vec3 local, int k, mpq_t out);
 
-/* Returns the distance of two doubles in units in the last place of the larger. */
-double oracle_ulps(double a, double b);
-
 /* Returns how many of the numbers of a box are -0.0. */
 size_t oracle_negative_zeros(const obb_box *box);
 

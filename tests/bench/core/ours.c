@@ -104,8 +104,6 @@ void ours_world_free(struct ours_world *world)
 
 size_t ours_world_count(const struct ours_world *world) { return world->count; }
 
-double ours_world_side(const struct ours_world *world) { return world->side; }
-
 static void plain_box(const obb_box *box, ours_box *out)
 {
     const obb_solid solid = obb_solid_from_box(box, 3);

@@ -34,8 +34,6 @@ struct ours_world *ours_world_make(const ours_scene *scene, size_t steps, size_t
 void ours_world_free(struct ours_world *world);
 size_t ours_world_count(const struct ours_world *world);
 void ours_world_box(const struct ours_world *world, size_t i, ours_box *out); /* id i + 1 */
-double
-ours_world_side(const struct ours_world *world); /* the side of the cube of the uniform scene */
 
 /* Returns the next kernel of this CPU after `name` (NULL: the first), from "scalar" to the widest.
  * NULL: no more. */
