@@ -354,7 +354,7 @@ static void *read_on(void *context)
         const double took = load_clock() - begun;
         r->longest = took > r->longest ? took : r->longest;
         r->reads++;
-        cluster_rest(2);
+        test_rest(2);
     }
     caller_close(&r->caller);
     return NULL;
@@ -457,7 +457,7 @@ static double touch_once(const char *scene)
     begun = load_clock();
     while ((said = scene_said(1, scene)) == NULL) {
         ck_assert_msg(load_clock() - begun < PATIENCE, "%s is not served", scene);
-        cluster_rest(1);
+        test_rest(1);
     }
     const double took = load_clock() - begun;
     (void)printf("  started in %.3f s; served %.3f s after the first request, with %.2f s of the "

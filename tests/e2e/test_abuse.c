@@ -61,13 +61,6 @@ static void stop(void)
     ck_assert_int_eq(daemon_stop(&daemon), 0);
 }
 
-static double now_seconds(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
-}
-
 struct outcome {
     int statuses[8]; /* of the answers that came, in order */
     int count;
@@ -86,10 +79,10 @@ static void parse_statuses(struct outcome *out)
 /* Reads until the server closes or `seconds` have passed. */
 static void listen_to(int fd, double seconds, struct outcome *out)
 {
-    const double deadline = now_seconds() + test_timeout(seconds);
+    const double deadline = test_now() + test_timeout(seconds);
     size_t length = 0;
     *out = (struct outcome){0};
-    for (double left; (left = deadline - now_seconds()) > 0;) {
+    for (double left; (left = deadline - test_now()) > 0;) {
         struct pollfd ready = {.fd = fd, .events = POLLIN};
         if (poll(&ready, 1, (int)(left * 1000) + 1) <= 0)
             continue;
@@ -195,7 +188,7 @@ START_TEST(a_client_that_drips_is_cut_at_the_deadline)
     /* how much goes at once: the rest drips */
     const size_t at_once[] = {20, strlen(slow[1]) - 30};
     for (int i = 0; i < 2; i++) {
-        const double begun = now_seconds(); /* before the daemon can know of it */
+        const double begun = test_now(); /* before the daemon can know of it */
         const int fd = daemon_dial(&daemon);
         (void)send(fd, slow[i], at_once[i], MSG_NOSIGNAL);
         bool cut = false;
@@ -207,7 +200,7 @@ START_TEST(a_client_that_drips_is_cut_at_the_deadline)
             if (!cut && poll(&ready, 1, 0) > 0)
                 cut = recv(fd, bytes, sizeof bytes, 0) <= 0;
         }
-        const double lasted = now_seconds() - begun;
+        const double lasted = test_now() - begun;
         ck_assert_msg(cut, "dripping client %d was served after %.1f s", i, lasted);
         ck_assert_msg(lasted > 0.5 && lasted < test_timeout(2.5), "cut after %.1f s", lasted);
         close(fd);
@@ -477,17 +470,16 @@ START_TEST(every_box_overlaps_every_other)
 {
     pile_up("pile", 5000);
     const double before = daemon_memory_mib(&daemon, "VmRSS");
-    double begun = now_seconds();
+    double begun = test_now();
     expect(client, "POST", "/v1/scenes/pile/query/all-pairs", "{\"count_only\":true}", 200,
            "{\"count\":12497500}");
-    printf("12,497,500 pairs counted in %.2f s\n", now_seconds() - begun);
-    begun = now_seconds();
+    printf("12,497,500 pairs counted in %.2f s\n", test_now() - begun);
+    begun = test_now();
     struct http_answer answer = {0};
     http_send(client, "POST", "/v1/scenes/pile/query/all-pairs", NULL, "{\"by\":\"id\"}", &answer);
     ck_assert_int_eq(answer.status, 200);
     ck_assert_ptr_nonnull(strstr(answer.body + answer.length - 100, "\"truncated\":true"));
-    printf("a million of them listed in %.2f s and %zu bytes\n", now_seconds() - begun,
-           answer.length);
+    printf("a million of them listed in %.2f s and %zu bytes\n", test_now() - begun, answer.length);
     http_answer_fini(&answer);
     const double most = daemon_memory_mib(&daemon, "VmHWM");
     printf("%.0f MiB before, %.0f MiB at most\n", before, most);
@@ -573,11 +565,11 @@ START_TEST(overload_is_refused_and_the_small_are_served)
             ck_assert_int_eq(send(greedy[i].fd, heavy, sizeof heavy - 1, MSG_NOSIGNAL),
                              sizeof heavy - 1);
         }
-        const double begun = now_seconds();
+        const double begun = test_now();
         expect(client, "GET", "/healthz", NULL, 200, NULL);
         expect(client, "POST", "/v1/scenes/pile/query/pairs", "{\"pairs\":[[\"1\",\"2\"]]}", 200,
                "{\"results\":[{\"overlap\":true}]}");
-        const double seconds = now_seconds() - begun;
+        const double seconds = test_now() - begun;
         slowest = seconds > slowest ? seconds : slowest;
         sum += seconds;
         small++;

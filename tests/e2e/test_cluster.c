@@ -56,7 +56,7 @@ static void wait_for_memory(size_t node, double bytes)
 {
     for (int n = 0; metric(node, "obbd_in_flight_bytes") >= bytes; n++) {
         ck_assert_int_lt(n, 6000);
-        cluster_rest(5);
+        test_rest(5);
     }
 }
 
@@ -129,7 +129,7 @@ START_TEST(events_are_complete_at_every_node)
     follower_open(&f, daemon_dial(&nodes[1].obbd), S "/events?topics=commits", NULL);
     for (int n = 0; metric(1, "obbd_followers") < 1; n++) {
         ck_assert_int_lt(n, 6000);
-        cluster_rest(5);
+        test_rest(5);
     }
     for (int i = 1; i <= 50; i++)
         expect(nodes[i % 3 == 0].client, "POST", S "/commit",
@@ -232,7 +232,7 @@ static void wait_for_sum(const char *name, double least)
 {
     for (int n = 0; metric(0, name) + metric(1, name) < least; n++) {
         ck_assert_msg(n < 6000, "%s", name);
-        cluster_rest(5);
+        test_rest(5);
     }
 }
 
@@ -400,7 +400,7 @@ static bool wait_for_awaiting(size_t node, double count)
     for (int n = 0; metric(node, "obbd_journal_awaiting") < count; n++) {
         if (n == 500)
             return false;
-        cluster_rest(5);
+        test_rest(5);
     }
     return true;
 }
@@ -473,7 +473,7 @@ static bool answers_what_waits(const char *scene)
         close(fds[i]); /* one of them waits still */
     for (int n = 0; metric(1, "obbd_journal_awaiting") > 0; n++) {
         ck_assert_int_lt(n, 6000);
-        cluster_rest(5);
+        test_rest(5);
     }
     if (good) /* the commit that waited is the third one */
         expect(nodes[1].client, "GET", path, NULL, 200, "{\"revision\":3,\"boxes\":0}");
@@ -672,7 +672,7 @@ START_TEST(without_the_servers_writes_are_refused_and_reads_go_on)
         http_send(nodes[0].client, "POST", S "/commit", NULL, "{\"put\":{\"c\":" UNIT(0) "}}",
                   &answer);
         if (answer.status != 200)
-            cluster_rest(10);
+            test_rest(10);
     }
     json_t *body = json_loads(answer.body, 0, NULL);
     const int64_t revision = json_integer_value(json_object_get(body, "revision"));
@@ -699,7 +699,7 @@ static void wait_for_metric(size_t i, const char *name, double value)
 {
     for (int n = 0; metric(i, name) != value; n++) {
         ck_assert_msg(n < 6000, "node %zu, %s", i, name);
-        cluster_rest(5);
+        test_rest(5);
     }
 }
 
@@ -797,7 +797,7 @@ START_TEST(a_stream_of_events_wakes_a_scene_and_keeps_it)
     follower_open(&f, daemon_dial(&nodes[1].obbd), S "/events?topics=commits", NULL);
     wait_for_metric(1, "obbd_followers", 1);
     wait_for_metric(0, "obbd_scenes_asleep", 1);
-    cluster_rest(1000);
+    test_rest(1000);
     ck_assert_double_eq(metric(1, "obbd_scenes"), 1);
     for (int i = 1; i <= 3; i++) {
         expect(nodes[0].client, "POST", S "/commit",
@@ -832,7 +832,7 @@ START_TEST(a_scene_that_sleeps_cannot_be_had_without_the_servers)
     ck_assert_ptr_nonnull(http_header(&answer, "Retry-After"));
     expect(nodes[1].client, "GET", "/v1/scenes", NULL, 200,
            "{\"scenes\":[{\"name\":\"s\",\"boxes\":300,\"revision\":1}]}");
-    cluster_rest(2500); /* what the first node holds stays */
+    test_rest(2500); /* what the first node holds stays */
     expect(nodes[0].client, "GET", S, NULL, 200, "{\"boxes\":300}");
     nats_start(cluster.servers);
     wait_for(1, S, 200);
@@ -922,11 +922,11 @@ START_TEST(nothing_is_lost_when_nodes_and_servers_end)
     start(1);
     writers_wait(&writers, ALL / 2, 2 * ALL / 3);
     nats_end(nats, SIGKILL);
-    cluster_rest(300);
+    test_rest(300);
     nats_start(nats);
     writers_wait(&writers, 2 * ALL / 3, 5 * ALL / 6);
     ck_assert_int_eq(kill(nats->pid, SIGSTOP), 0);
-    cluster_rest(1500);
+    test_rest(1500);
     ck_assert_int_eq(kill(nats->pid, SIGCONT), 0);
     cluster_kill(&cluster, 0);
     start(0);

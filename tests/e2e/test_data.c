@@ -15,7 +15,6 @@
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
 static char base[64], folder[80], copy[80], file[100];
@@ -51,11 +50,6 @@ static void teardown(void)
     empty(copy);
     (void)unlink(file);
     ck_assert_int_eq(rmdir(base), 0);
-}
-
-static void wait_ms(long ms)
-{
-    nanosleep(&(struct timespec){.tv_sec = ms / 1000, .tv_nsec = ms % 1000 * 1000000}, NULL);
 }
 
 static long ask(const char *method, const char *path, const char *body)
@@ -187,7 +181,7 @@ START_TEST(a_demo_is_in_memory_and_leaves_a_scene_of_its_name_alone)
     client = http_open(daemon.url);
     while (ask("GET", "/readyz", NULL) != 200) {
     }
-    wait_ms(200); /* four ticks of a scene that would move */
+    test_rest(200); /* four ticks of a scene that would move */
     expect(client, "GET", "/v1/scenes/demo", NULL, 200,
            "{\"boxes\":1,\"durable\":true,\"revision\":1,\"time\":10}");
     stop();
@@ -234,7 +228,7 @@ START_TEST(what_was_answered_is_there_after_every_kill)
         pthread_t thread;
         atomic_store(&answered, commits);
         ck_assert_int_eq(pthread_create(&thread, NULL, commit_until_it_dies, &commits), 0);
-        wait_ms(5 + (long)test_below(&rng, 60));
+        test_rest(5 + (long)test_below(&rng, 60));
         kill_it();
         ck_assert_int_eq(pthread_join(thread, NULL), 0);
         http_close(client);

@@ -29,11 +29,6 @@ static char folder[64], data[96];
 static struct test_daemon obbd;
 static struct http_client *client;
 
-static void wait_ms(long ms)
-{
-    nanosleep(&(struct timespec){.tv_sec = ms / 1000, .tv_nsec = ms % 1000 * 1000000}, NULL);
-}
-
 /* With an option beside --data, and its value, if it has one. */
 static void start_with(const char *option, const char *value)
 {
@@ -43,7 +38,7 @@ static void start_with(const char *option, const char *value)
     while (answer.status != 200) { /* until all scenes are loaded */
         http_send(client, "GET", "/readyz", NULL, NULL, &answer);
         if (answer.status != 200)
-            wait_ms(5);
+            test_rest(5);
     }
     http_answer_fini(&answer);
 }
@@ -412,7 +407,7 @@ static bool write_one(struct writer *w, uint64_t n)
     while (status == 503) {
         status = dial_exchange(w->socket, commit_text(w, n), answer, sizeof answer);
         if (status == 503)
-            wait_ms(5);
+            test_rest(5);
     }
     if (status == 0)
         return false;
@@ -538,7 +533,7 @@ START_TEST(a_kill_loses_nothing_that_was_acknowledged_or_seen)
         for (size_t k = 0; k < WRITERS; k++)
             ck_assert_int_eq(pthread_create(&writers[k].thread, NULL, write_all, &writers[k]), 0);
         ck_assert_int_eq(pthread_create(&reader, NULL, read_all, NULL), 0);
-        wait_ms(20 + (long)test_below(&rng, 300));
+        test_rest(20 + (long)test_below(&rng, 300));
         http_close(client);
         ck_assert_int_eq(kill(obbd.pid, SIGKILL), 0);
         atomic_store(&killed, true);
@@ -619,8 +614,8 @@ START_TEST(a_kill_beside_a_copy_leaves_the_former_scene_or_the_copy)
         const uint64_t until = atomic_load(&copies_acknowledged) + 1 + test_below(&rng, 10);
         ck_assert_int_eq(pthread_create(&writer, NULL, copy_all, NULL), 0);
         while (atomic_load(&copies_acknowledged) < until)
-            wait_ms(1);
-        wait_ms((long)test_below(&rng, 20));
+            test_rest(1);
+        test_rest((long)test_below(&rng, 20));
         end_at_once();
         atomic_store(&killed, true);
         (void)pthread_join(writer, NULL);
@@ -790,7 +785,7 @@ START_TEST(an_import_that_is_cut_short_is_there_whole_or_not_at_all)
         expect(client, "DELETE", "/v1/scenes/large", NULL, 204, NULL);
         atomic_store(&import_status, 0);
         ck_assert_int_eq(pthread_create(&importer, NULL, import_large, NULL), 0);
-        wait_ms((long)(taken * test_uniform(&rng, 0, 1.2)));
+        test_rest((long)(taken * test_uniform(&rng, 0, 1.2)));
         if (round % 2 == 0)
             end_at_once();
         else
@@ -945,7 +940,7 @@ START_TEST(a_full_disk_refuses_changes_until_there_is_room)
     expect(client, "GET", S "/boxes/b0-0", NULL, 200, "{\"changed\":1}");
     ck_assert_int_eq(unlink(ballast), 0);
     while (put_many(1000) != 200) /* without a restart */
-        wait_ms(10);
+        test_rest(10);
     expect(client, "GET", S, NULL, 200, test_text("{\"revision\":%u}", good + 1));
     /* how far back the log goes depends on when snapshots are made */
     struct http_answer written = {0}, after = {0};
@@ -989,7 +984,7 @@ START_TEST(a_disk_that_stays_full_does_not_hold_up_the_end)
         ck_assert_uint_lt(commits, 200);
         (void)put_many(commits);
         fill(filler);
-        wait_ms(REST_MS);
+        test_rest(REST_MS);
         broken = metric("obbd_journal_broken") != 0 ? broken + 1 : 0;
     }
     http_close(client);

@@ -12,7 +12,6 @@
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
 static char folder[] = "/tmp/obbd-end-XXXXXX";
@@ -42,11 +41,6 @@ static void teardown(void)
     ck_assert_int_eq(rmdir(folder), 0);
 }
 
-static void wait_ms(long ms)
-{
-    nanosleep(&(struct timespec){.tv_sec = ms / 1000, .tv_nsec = ms % 1000 * 1000000}, NULL);
-}
-
 /* The first line of the log about that event; NULL: none. Owned by the caller. */
 static json_t *find_line(const char *event)
 {
@@ -71,7 +65,7 @@ static void wait_for_line(const char *event)
 {
     json_t *line;
     while ((line = find_line(event)) == NULL) /* the limit of the test ends it otherwise */
-        wait_ms(5);
+        test_rest(5);
     json_decref(line);
 }
 
@@ -182,7 +176,7 @@ START_TEST(a_slow_request_has_a_line_with_its_id)
 {
     const int fd = begin_request();
     ask_for_health();
-    wait_ms(1100);
+    test_rest(1100);
     end_request(fd, "201");
     close(fd);
     ck_assert_int_eq(daemon_stop(&daemon), 0);
@@ -215,7 +209,7 @@ START_TEST(a_slow_query_has_its_tag_in_the_line)
                         "Content-Type: application/json\r\nContent-Length: %zu\r\n\r\n",
                         commit == 1 ? "commit" : "query/point", strlen(text)));
     ask_for_health();
-    wait_ms(1100);
+    test_rest(1100);
     dial_send(fd, text);
     char got[4096];
     size_t length = 0;

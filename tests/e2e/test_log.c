@@ -10,7 +10,6 @@
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
 static struct test_daemon daemon;
@@ -767,13 +766,6 @@ START_TEST(a_replay_serves_what_was_recorded)
 }
 END_TEST
 
-static double now_s(void)
-{
-    struct timespec now;
-    (void)clock_gettime(CLOCK_MONOTONIC, &now);
-    return (double)now.tv_sec + (double)now.tv_nsec * 1e-9;
-}
-
 /* Replays the log of `path` in another daemon, with these options more, and follows it.
  *
  * begins  the time of the log's first state, in ms.
@@ -789,13 +781,13 @@ static void follow_replay(const char *path, const char *const *options, const js
         arguments[2 + i] = options[i];
     http_close(client);
     ck_assert_int_eq(daemon_stop(&daemon), 0);
-    const double begun = now_s(); /* before the daemon runs */
+    const double begun = test_now(); /* before the daemon runs */
     start_with(arguments);
     struct tail *t = tail_open(
         test_text("/v1/scenes/s/log?from=%ld&follow=true", revision_of(json_array_get(log, 0))));
     for (size_t i = 0; i < json_array_size(log); i++) {
         json_t *line = tail_next(t, (int)(test_timeout(30) * 1e3));
-        const double after = now_s() - begun;
+        const double after = test_now() - begun;
         ck_assert_msg(line != NULL, "speed %g: no line %zu", speed, i);
         ck_assert_str_eq(raw_of(line), raw_of(json_array_get(log, i)));
         const json_t *time = json_object_get(line, "time"); /* lines of boxes have none */

@@ -7,7 +7,6 @@
 
 #include <stdlib.h>
 #include <sys/stat.h>
-#include <time.h>
 
 static char folder[64], tokens[128], certificate[128], key[128], trust[2][128];
 static char local[100], listen_local[160];
@@ -51,11 +50,6 @@ ask_with(const char *fields, const char *method, const char *path, const char *f
     const int answer = ask_v(fields, method, path, format, values);
     va_end(values);
     return answer;
-}
-
-static inline void wait_ms(long ms)
-{
-    nanosleep(&(struct timespec){.tv_sec = ms / 1000, .tv_nsec = ms % 1000 * 1000000}, NULL);
 }
 
 static inline void stop_and_remove(void)

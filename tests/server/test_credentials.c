@@ -16,14 +16,14 @@ static void setup_tokens(void)
 static void await_answer(int wanted)
 {
     while (ask_with(READER, "GET", "/v1/scenes", "%s", "") != wanted)
-        wait_ms(10);
+        test_rest(10);
 }
 
 START_TEST(a_hangup_reads_the_tokens_again_and_keeps_the_old_when_they_are_broken)
 {
     write_file(tokens, "{\"tokens\":[");
     ck_assert_int_eq(kill(getpid(), SIGHUP), 0);
-    wait_ms(50);
+    test_rest(50);
     ck_assert_int_eq(ask_with(READER, "GET", "/v1/scenes", "%s", ""), 200);
     write_file(tokens, "{\"tokens\":[]}");
     ck_assert_int_eq(kill(getpid(), SIGHUP), 0);
@@ -51,7 +51,7 @@ START_TEST(a_hangup_does_not_wait_for_what_is_no_file)
         ck_assert_int_eq(remove(tokens), 0);
         puts[i]();
         ck_assert_int_eq(kill(getpid(), SIGHUP), 0);
-        wait_ms(50);
+        test_rest(50);
         ck_assert_int_eq(ask_with(READER, "GET", "/v1/scenes", "%s", ""), 200);
     }
 }
@@ -191,14 +191,14 @@ START_TEST(https_serves_and_takes_new_certificates_on_a_hangup)
     /* a key that does not belong to the certificate: what is in use stays */
     write_file(key, second_key);
     ck_assert_int_eq(kill(getpid(), SIGHUP), 0);
-    wait_ms(100);
+    test_rest(100);
     ck_assert_int_ne(fetch(stranger, &out), CURLE_OK);
     ck_assert_int_eq(fetch(kept, &out), CURLE_OK);
 
     write_file(certificate, second_certificate);
     ck_assert_int_eq(kill(getpid(), SIGHUP), 0);
     while (fetch(stranger, &out) != CURLE_OK) /* the limit of the test ends it otherwise */
-        wait_ms(10);
+        test_rest(10);
     ck_assert_int_eq(fetch(kept, &out), CURLE_OK); /* on the connection that it has */
     long connects = 1;
     curl_easy_getinfo(kept, CURLINFO_NUM_CONNECTS, &connects);

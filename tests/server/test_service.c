@@ -197,7 +197,7 @@ START_TEST(requests_in_flight_are_answered_while_it_drains)
         const int late = socket(AF_INET, SOCK_STREAM, 0);
         refused = connect(late, (const struct sockaddr *)&at, sizeof at);
         close(late);
-        wait_ms(1);
+        test_rest(1);
     }
     static const char ready[] = "GET /readyz HTTP/1.1\r\nHost: localhost\r\n\r\n";
     ck_assert_int_eq(send(kept, ready, sizeof ready - 1, MSG_NOSIGNAL), sizeof ready - 1);
@@ -263,7 +263,7 @@ static void ask_half(int s, const char *request, size_t length, long pause_ms)
         ck_assert_int_gt(n, 0);
         sent += (size_t)n;
     }
-    wait_ms(pause_ms);
+    test_rest(pause_ms);
     ck_assert_int_eq(shutdown(s, SHUT_WR), 0);
     for (ssize_t n; (n = recv(s, heard + got, sizeof heard - 1 - got, 0)) > 0;)
         got += (size_t)n;
@@ -287,9 +287,9 @@ static void ask_half_secure(const char *request, size_t length, size_t first, lo
         ck_assert(code == CURLE_OK || code == CURLE_AGAIN);
         sent += code == CURLE_OK ? n : 0;
         if (code == CURLE_OK && sent == first)
-            wait_ms(first_ms);
+            test_rest(first_ms);
     }
-    wait_ms(pause_ms);
+    test_rest(pause_ms);
     ck_assert_int_eq(shutdown(s, SHUT_WR), 0);
     for (;;) {
         struct pollfd ready = {.fd = s, .events = POLLIN};
@@ -318,7 +318,7 @@ START_TEST(who_goes_at_once_leaves_nothing_behind)
         close(s);
     }
     do { /* the limit of the test ends it otherwise */
-        wait_ms(1);
+        test_rest(1);
         ck_assert_int_eq(ask("GET", "/metrics", "%s", ""), 200);
     } while (strstr(heard, "\nobbd_queue 0\n") == NULL ||
              strstr(heard, "\nobbd_in_flight_bytes 0\n") == NULL);

@@ -9,6 +9,7 @@
  * node has acknowledged, also when it was started anew. */
 #include "tests/soak/history.h"
 #include "tests/soak/peer.h"
+#include "tests/support/test.h"
 #include "tests/support/writers.h"
 
 #include <pthread.h>
@@ -132,7 +133,7 @@ static void write_one(struct client *c, struct operation *o)
         c->refused += status == 503;
         condition = UINT64_MAX;
         o->kind = WRITE;
-        cluster_rest(WRITER_RESTS_MS);
+        test_rest(WRITER_RESTS_MS);
     }
     o->revision = number_behind(answer, "\"revision\":");
     ck_assert_msg(condition == UINT64_MAX || o->revision == condition + 1, "%s", answer);
@@ -151,7 +152,7 @@ static void *run_writer(void *context)
                               .values = {n * WRITERS + (uint32_t)c->number}};
         write_one(c, &o);
         note(c, &o);
-        cluster_rest((long)test_below(&rng, WRITER_RESTS_MS));
+        test_rest((long)test_below(&rng, WRITER_RESTS_MS));
     }
     caller_close(&c->caller);
     return NULL;
@@ -192,7 +193,7 @@ static void *run_reader(void *context)
             read_registers(answer, &o);
             note(c, &o);
         }
-        cluster_rest((long)test_below(&rng, READER_RESTS_MS));
+        test_rest((long)test_below(&rng, READER_RESTS_MS));
     }
     caller_close(&c->caller);
     return NULL;
@@ -211,7 +212,7 @@ static struct test_nats *some_server(test_rng *rng)
 static void stop_a_while(pid_t pid)
 {
     ck_assert_int_eq(kill(pid, SIGSTOP), 0);
-    cluster_rest(STOPPED_MS);
+    test_rest(STOPPED_MS);
     ck_assert_int_eq(kill(pid, SIGCONT), 0);
 }
 
@@ -226,7 +227,7 @@ static void befall(size_t event, test_rng *rng)
     switch (event) {
     case 0:
         cluster_kill(&cluster, node);
-        cluster_rest((long)test_below(rng, 2000));
+        test_rest((long)test_below(rng, 2000));
         cluster_start(&cluster, node);
         break;
     case 1:
@@ -234,7 +235,7 @@ static void befall(size_t event, test_rng *rng)
         break;
     case 2:
         nats_end(server, SIGKILL);
-        cluster_rest((long)test_below(rng, 2000));
+        test_rest((long)test_below(rng, 2000));
         nats_start(server);
         break;
     case 3:
@@ -256,7 +257,7 @@ static void wait_for_progress(const char *after)
     const double begun = peer_seconds();
     while (atomic_load(&acknowledged) < wanted) {
         ck_assert_msg(peer_seconds() - begun < test_timeout(120), "%s: no write goes on", after);
-        cluster_rest(5);
+        test_rest(5);
     }
     printf("%-28s writes went on after %.1f s\n", after, peer_seconds() - begun);
 }
@@ -409,7 +410,7 @@ START_TEST(writes_are_linearizable_whatever_ends)
     const double end = peer_seconds() + (double)seconds;
     size_t happened = 0;
     for (; peer_seconds() < end || happened < EVENTS; happened++) {
-        cluster_rest(AFTER_EACH_MS);
+        test_rest(AFTER_EACH_MS);
         befall(happened % EVENTS, &rng);
         wait_for_progress(events[happened % EVENTS]);
     }
@@ -500,9 +501,9 @@ static void *slow_down(void *context)
     test_rng rng = {.s = 20261127};
     while (!atomic_load(&over)) {
         ck_assert_int_eq(kill(cluster.nodes[1].obbd.pid, SIGSTOP), 0);
-        cluster_rest((long)test_below(&rng, STOPPED_MS));
+        test_rest((long)test_below(&rng, STOPPED_MS));
         ck_assert_int_eq(kill(cluster.nodes[1].obbd.pid, SIGCONT), 0);
-        cluster_rest((long)test_below(&rng, AFTER_EACH_MS));
+        test_rest((long)test_below(&rng, AFTER_EACH_MS));
     }
     return context;
 }

@@ -6,15 +6,9 @@
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
 enum { REST_MS = 5, LOOKS = 6000 };
-
-void cluster_rest(long ms)
-{
-    nanosleep(&(struct timespec){.tv_sec = ms / 1000, .tv_nsec = ms % 1000 * 1000000}, NULL);
-}
 
 void cluster_init(struct test_cluster *cluster, size_t servers)
 {
@@ -95,7 +89,7 @@ void cluster_wait(struct test_cluster *cluster, size_t node, const char *path, l
         ck_assert_msg(n < LOOKS * test_timeout(1), "%s: %ld %s", path, answer.status, answer.body);
         http_send(cluster->nodes[node].client, "GET", path, NULL, NULL, &answer);
         if (answer.status != status)
-            cluster_rest(REST_MS);
+            test_rest(REST_MS);
     }
     http_answer_fini(&answer);
 }
@@ -121,7 +115,7 @@ void cluster_wait_number(struct test_cluster *cluster, size_t node, const char *
         ck_assert_msg(n < LOOKS * test_timeout(1), "%s of %s is not %lld at node %zu but %lld",
                       member, scene, (long long)value, node,
                       (long long)cluster_number(cluster, node, scene, member));
-        cluster_rest(REST_MS);
+        test_rest(REST_MS);
     }
 }
 
@@ -189,7 +183,7 @@ int caller_exchange(struct test_caller *caller, const char *request, char *answe
         if (tries > 0)
             caller->at = (caller->at + 1) % caller->nodes;
         if (tries > 0 && tries % caller->nodes == 0)
-            cluster_rest(REST_MS);
+            test_rest(REST_MS);
         const struct test_daemon at = {.port =
                                            atomic_load(&caller->cluster->nodes[caller->at].port)};
         caller->fd = at.port != 0 ? daemon_dial(&at) : -1;

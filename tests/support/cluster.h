@@ -77,7 +77,4 @@ struct test_caller {
 int caller_exchange(struct test_caller *caller, const char *request, char *answer, size_t size);
 void caller_close(struct test_caller *caller);
 
-/* Sleeps. */
-void cluster_rest(long ms);
-
 #endif

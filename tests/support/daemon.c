@@ -20,13 +20,6 @@
 #include <time.h>
 #include <unistd.h>
 
-static double now_seconds(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
-}
-
 static const char *program(void)
 {
     const char *name = getenv("OBBD");
@@ -130,12 +123,12 @@ void daemon_start(struct test_daemon *daemon, const char *const *arguments)
 
     *daemon = (struct test_daemon){0};
     daemon->pid = spawn(all, &daemon->out, NULL);
-    const double deadline = now_seconds() + test_timeout(20);
+    const double deadline = test_now() + test_timeout(20);
     size_t length = 0;
     const char *line = NULL;
     while (line == NULL || strchr(line, '\n') == NULL) {
         struct pollfd ready = {.fd = daemon->out, .events = POLLIN};
-        const double left = deadline - now_seconds();
+        const double left = deadline - test_now();
         ck_assert_msg(left > 0 && poll(&ready, 1, (int)(left * 1000) + 1) > 0,
                       "the daemon did not say that it listens; it said: %s", daemon->said);
         const ssize_t got =
@@ -155,7 +148,7 @@ static int wait_for(pid_t pid, double deadline)
 {
     int status = 0;
     while (waitpid(pid, &status, WNOHANG) == 0) {
-        if (now_seconds() > deadline) {
+        if (test_now() > deadline) {
             kill(pid, SIGKILL);
             waitpid(pid, &status, 0);
             return -1;
@@ -173,7 +166,7 @@ int daemon_stop(struct test_daemon *daemon)
 
 int daemon_end(struct test_daemon *daemon)
 {
-    const int status = wait_for(daemon->pid, now_seconds() + test_timeout(10));
+    const int status = wait_for(daemon->pid, test_now() + test_timeout(10));
     close(daemon->out);
     return status;
 }
@@ -185,8 +178,8 @@ int daemon_run(const char *const *arguments, char *out, size_t out_size, char *e
     char *texts[2] = {out, err};
     const size_t sizes[2] = {out_size, err_size};
     size_t lengths[2] = {0, 0};
-    const double deadline = now_seconds() + test_timeout(20);
-    for (int open = 2; open > 0 && now_seconds() < deadline;) {
+    const double deadline = test_now() + test_timeout(20);
+    for (int open = 2; open > 0 && test_now() < deadline;) {
         struct pollfd ready[2] = {{.fd = fds[0], .events = POLLIN},
                                   {.fd = fds[1], .events = POLLIN}};
         if (poll(ready, 2, 100) <= 0)

@@ -69,6 +69,18 @@ bool test_same_bits(double x, double y)
     return a == b;
 }
 
+void test_rest(long ms)
+{
+    (void)nanosleep(&(struct timespec){.tv_sec = ms / 1000, .tv_nsec = ms % 1000 * 1000000}, NULL);
+}
+
+double test_now(void)
+{
+    struct timespec now;
+    (void)clock_gettime(CLOCK_MONOTONIC, &now);
+    return (double)now.tv_sec + (double)now.tv_nsec * 1e-9;
+}
+
 double test_seconds(void)
 {
     struct timespec now;

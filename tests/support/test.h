@@ -43,6 +43,12 @@ bool test_same_bits(double x, double y);
  * a socket below it is allowed. */
 const char *test_folder(void);
 
+/* Sleeps for so many milliseconds, or less if a signal comes. */
+void test_rest(long ms);
+
+/* Returns a clock that never goes back, in seconds. */
+double test_now(void);
+
 /* Returns the processor time of this thread in seconds. */
 double test_seconds(void);
 

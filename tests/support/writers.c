@@ -5,14 +5,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
-
-static double now_seconds(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
-}
 
 /* Sends a commit until it is acknowledged. Returns its revision. */
 static uint64_t write_one(struct test_writer *w, size_t n)
@@ -32,7 +24,7 @@ static uint64_t write_one(struct test_writer *w, size_t n)
         w->refused += status == 503;
         w->broken += status == 0;
         if (status == 503)
-            cluster_rest(10);
+            test_rest(10);
         if (status != 200)
             continue;
         const char *revision = strstr(answer, "\"revision\":");
@@ -48,10 +40,10 @@ static void *run(void *context)
     struct test_writers *all = w->all;
     for (size_t n = 0; n < all->commits; n++) {
         while (atomic_load(&all->acknowledged) >= atomic_load(&all->allowed))
-            cluster_rest(1);
-        const double begun = now_seconds();
+            test_rest(1);
+        const double begun = test_now();
         w->revisions[n] = write_one(w, n);
-        const double took = now_seconds() - begun;
+        const double took = test_now() - begun;
         w->longest = took > w->longest ? took : w->longest;
         atomic_fetch_add(&all->acknowledged, 1);
     }
@@ -81,7 +73,7 @@ void writers_wait(struct test_writers *all, size_t count, size_t then_allowed)
     for (int n = 0; atomic_load(&all->acknowledged) < count; n++) {
         ck_assert_msg(n < 24000, "%zu of %zu commits are acknowledged",
                       atomic_load(&all->acknowledged), count);
-        cluster_rest(5);
+        test_rest(5);
     }
 }
 

@@ -215,19 +215,12 @@ START_TEST(boxes_that_a_frame_moves_are_told_as_posed)
 }
 END_TEST
 
-static double now(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
-}
-
 /* Follows a scene, and changes it five times. Returns whether that took less than a second, so that
  * all of it lies in the interval after the first message. */
 static bool change_within_a_second(void)
 {
     commit("{\"put\":{\"a\":" BOX(0) ",\"b\":" BOX(9) ",\"c\":" BOX(9) "}}");
-    const double begun = now();
+    const double begun = test_now();
     follow(&one, "/v1/scenes/s/events?rate=1&include=pose", NULL);
     expect(&one, "state", 1, "[[\"b\",\"c\"]]");
     commit("{\"put\":{\"d\":" BOX(50) "},\"pose\":{\"a\":{\"center\":[9,0,0]}}}"); /* a comes */
@@ -236,7 +229,7 @@ static bool change_within_a_second(void)
     commit(
         "{\"remove\":[\"b\"],\"pose\":{\"c\":{\"center\":[1,0,0]},\"d\":{\"center\":[60,0,0]}}}");
     commit("{\"put\":{\"b\":" BOX(70) "},\"transform\":{\"d\":{\"translate\":[1,0,0]}}}");
-    return now() - begun < 1;
+    return test_now() - begun < 1;
 }
 
 /* The first message comes at once; what comes up in the interval after it is one message of each
@@ -290,7 +283,7 @@ START_TEST(no_follower_is_sent_more_than_its_rate)
             char last[16];
             (void)snprintf(last, sizeof last, "%d", i / 2);
             from[k] = i < 20 ? i : i / 2;
-            begun[k] = now();
+            begun[k] = test_now();
             follow(&many[k], "/v1/scenes/s/events?topics=commits&rate=20",
                    i < 20 ? NULL : last); /* the first two go on from where they come */
             if (i < 20)
@@ -312,7 +305,7 @@ START_TEST(no_follower_is_sent_more_than_its_rate)
             put[k] += strtol(strstr(message.data, "\"put\":") + 6, NULL, 10);
         }
         ck_assert_int_eq(put[k], COMMITS - from[k]);
-        ck_assert_double_le((double)messages[k], 2 + (now() - begun[k]) * 20);
+        ck_assert_double_le((double)messages[k], 2 + (test_now() - begun[k]) * 20);
         fewer += (long)messages[k] < put[k];
         follower_close(&many[k]);
     }

@@ -58,7 +58,7 @@ static bool log_ends(int commits)
     const int s = open_log(MADE, "", 131072);
     for (int i = 0; i < 12; i++) {
         ck_assert_int_gt(recv(s, bytes, sizeof bytes, 0), 0);
-        wait_ms(short_limit_ms() / 10);
+        test_rest(short_limit_ms() / 10);
     }
     move(commits);
     return ends_in_order(s);
@@ -82,7 +82,7 @@ START_TEST(a_client_that_waits_holds_nothing_that_it_could_lose)
         ck_assert_int_ne((int)n, 0);
         idle = n < 0 ? idle + 1 : 0;
         if (n < 0)
-            wait_ms(short_limit_ms() * 3 / 10);
+            test_rest(short_limit_ms() * 3 / 10);
     }
     move(6);
     size_t lines = 0;

@@ -71,7 +71,7 @@ static void put_for_a_moment(void)
     ck_assert_msg(ask("PUT", "/v1/scenes/s/boxes/brief",
                       "{\"center\":[9,9,9],\"half_extents\":[1,1,1],\"ttl\":1}") == 201,
                   "%s", heard);
-    wait_ms(20);
+    test_rest(20);
 }
 
 /* Returns the revision of scene s. */
@@ -331,16 +331,16 @@ START_TEST(the_loop_frees_no_plans_of_a_client_that_goes)
     memcpy(at - 1, "]}]}", sizeof "]}]}");
     const int s = begin("POST", "/v1/scenes/s/commit", text);
     do {
-        wait_ms(10);
+        test_rest(10);
         ck_assert_int_eq(ask("GET", "/metrics", "%s", ""), 200);
     } while (in_flight() < HELD);
-    wait_ms(300); /* the last query takes longer */
+    test_rest(300); /* the last query takes longer */
     const struct linger reset = {.l_onoff = 1};
     setsockopt(s, SOL_SOCKET, SO_LINGER, &reset, sizeof reset);
     const double before = loop_ms();
     close(s);
     do {
-        wait_ms(20);
+        test_rest(20);
         ck_assert_int_eq(ask("GET", "/metrics", "%s", ""), 200);
     } while (in_flight() > 0);
     const double spent = loop_ms() - before;

@@ -76,7 +76,7 @@ static bool export_ends(int commits)
     ck_assert_int_eq(send(s, request, sizeof request - 1, MSG_NOSIGNAL), sizeof request - 1);
     for (int i = 0; i < 12; i++) {
         ck_assert_int_gt(recv(s, bytes, 16384, 0), 0);
-        wait_ms(short_limit_ms() / 10);
+        test_rest(short_limit_ms() / 10);
     }
     for (int i = 0; i < commits; i++)
         ck_assert_int_eq(

@@ -6,14 +6,8 @@
 #include "tests/server/service.h"
 
 #include <poll.h>
-#include <time.h>
 
 enum { LARGE = 5000 };
-
-static inline void wait_ms(long ms)
-{
-    nanosleep(&(struct timespec){.tv_sec = ms / 1000, .tv_nsec = ms % 1000 * 1000000}, NULL);
-}
 
 /* The text of a commit that puts LARGE boxes, all at one height: each state of the scene has one.
  * Owned by the caller. */

@@ -11,7 +11,7 @@ static void wait_for_no_body(void)
     while (ask("GET", "/metrics", "%s", "") != 200 ||
            strstr(heard, "\nobbd_connections 1\n") == NULL ||
            strstr(heard, "\nobbd_in_flight_bytes 0\n") == NULL)
-        wait_ms(5);
+        test_rest(5);
 }
 
 START_TEST(clients_that_go_meanwhile_change_nothing_or_all)
@@ -20,7 +20,7 @@ START_TEST(clients_that_go_meanwhile_change_nothing_or_all)
     for (int round = 0; round < 20; round++) {
         char *commit = large_commit(round, "");
         const int s = begin("POST", "/v1/scenes/s/commit", commit);
-        wait_ms(round % 10);
+        test_rest(round % 10);
         const struct linger reset = {.l_onoff = 1};
         setsockopt(s, SOL_SOCKET, SO_LINGER, &reset, sizeof reset);
         close(s);

@@ -96,7 +96,7 @@ static size_t keep_busy(struct srv_job *job)
     (void)job;
     atomic_store(&is_busy, true);
     while (!atomic_load(&enough))
-        wait_ms(1);
+        test_rest(1);
     return 0;
 }
 
@@ -243,7 +243,7 @@ START_TEST(short_lines_need_neither_a_worker_nor_the_budget)
     atomic_store(&is_busy, false);
     srv_bell_ring(busy);
     while (!atomic_load(&is_busy))
-        wait_ms(1);
+        test_rest(1);
     hog();
     const int s = ask("light");
     ck_assert(read_on(s, heard, sizeof heard, &length, WHILE_MS));
@@ -255,7 +255,7 @@ START_TEST(short_lines_need_neither_a_worker_nor_the_budget)
     give_up();
     atomic_store(&enough, true);
     while (!atomic_load(&rested))
-        wait_ms(1);
+        test_rest(1);
 }
 END_TEST
 
@@ -284,7 +284,7 @@ END_TEST
 static void wait_closed(void)
 {
     while (atomic_load(&closed) == 0) /* if it never is, the limit of the test ends it */
-        wait_ms(1);
+        test_rest(1);
     ck_assert_int_eq(atomic_load(&closed), 1);
 }
 

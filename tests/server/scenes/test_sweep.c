@@ -43,7 +43,7 @@ START_TEST(a_large_commit_is_swept_behind_its_answer)
         commit_large(height);
         double bytes = scene_bytes();
         for (int tries = 0; bytes > two + LARGE * 72.0 && tries < 1000 * test_timeout(1); tries++) {
-            wait_ms(10);
+            test_rest(10);
             bytes = scene_bytes();
             looks++;
         }
