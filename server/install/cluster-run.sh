@@ -14,7 +14,7 @@ for program in nats-server curl; do
         exit 1
     }
 done
-folder=$(mktemp -d /tmp/obbd-cluster-XXXXXX)
+folder=$(mktemp -d "${TMPDIR:-/tmp}/obbd-cluster-XXXXXX")
 pids=
 
 end() {

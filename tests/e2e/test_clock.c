@@ -5,6 +5,7 @@
 #include "tests/support/test.h"
 
 #include <poll.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -135,7 +136,7 @@ END_TEST
 /* Whoever follows the log is told of the restart, and what was written is a log that verifies. */
 START_TEST(a_log_that_is_followed_over_a_restart_plays_again)
 {
-    char path[] = "/tmp/obbd-clock-XXXXXX", out[4096], err[4096];
+    char path[64], out[4096], err[4096];
     static char text[65536];
     expect(client, "POST", COMMIT, "{\"time\":1000,\"put\":{\"a\":" UNIT "}}", 200, NULL);
     const int fd = daemon_dial(&daemon);
@@ -160,6 +161,7 @@ START_TEST(a_log_that_is_followed_over_a_restart_plays_again)
     const char *body = strstr(text, "\r\n\r\n");
     ck_assert_ptr_nonnull(body);
     ck_assert_ptr_nonnull(strstr(body, "{\"time\":5,\"restart\":true,"));
+    (void)snprintf(path, sizeof path, "%s/obbd-clock-XXXXXX", test_folder());
     const int file = mkstemp(path);
     ck_assert_int_ge(file, 0);
     const size_t size = strlen(body + 4);

@@ -855,7 +855,7 @@ static void expect_refusal(const char *const *arguments, char *out, size_t out_s
 
 START_TEST(options_that_are_wrong_end_at_once_with_one_line)
 {
-    const char *fifo = test_text("/tmp/obbd-fifo-%d", (int)getpid());
+    const char *fifo = test_text("%s/obbd-fifo-%d", test_folder(), (int)getpid());
     const char *const wrong[][4] = {
         {"--bogus", NULL},
         {"--listen", "127.0.0.1:notaport", NULL},

@@ -61,7 +61,7 @@ static void end_at_once(void)
 
 static void setup(void)
 {
-    (void)snprintf(folder, sizeof folder, "/tmp/obbd-durable-XXXXXX");
+    (void)snprintf(folder, sizeof folder, "%s/obbd-durable-XXXXXX", test_folder());
     ck_assert_ptr_nonnull(mkdtemp(folder));
     (void)snprintf(data, sizeof data, "%s/data", folder);
     start();
@@ -897,7 +897,7 @@ static long put_many(unsigned n)
 static bool begin_small(char ballast[static 96])
 {
     static char megabyte[1 << 20];
-    (void)snprintf(folder, sizeof folder, "/tmp/obbd-full-XXXXXX");
+    (void)snprintf(folder, sizeof folder, "%s/obbd-full-XXXXXX", test_folder());
     ck_assert_ptr_nonnull(mkdtemp(folder));
     if (!mount_small()) {
         printf("no small disk can be mounted here: SKIPPED\n");

@@ -14,13 +14,13 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-static char folder[] = "/tmp/obbd-end-XXXXXX";
-static char socket_path[64], log_path[64];
+static char folder[64], socket_path[80], log_path[80];
 static struct test_daemon daemon;
 
 /* Its stderr goes to log_path. */
 static void setup(void)
 {
+    (void)snprintf(folder, sizeof folder, "%s/obbd-end-XXXXXX", test_folder());
     ck_assert_ptr_nonnull(mkdtemp(folder));
     (void)snprintf(socket_path, sizeof socket_path, "%s/socket", folder);
     (void)snprintf(log_path, sizeof log_path, "%s/log", folder);

@@ -110,7 +110,7 @@ static void post(const char *scene, const json_t *line)
 /* Writes the lines of a log into a file of its own, whose name the caller frees after unlink. */
 static char *file_of(const json_t *log)
 {
-    char *path = strdup("/tmp/obbd-log-XXXXXX");
+    char *path = strdup(test_text("%s/obbd-log-XXXXXX", test_folder()));
     const int descriptor = mkstemp(path);
     ck_assert_int_ge(descriptor, 0);
     FILE *file = fdopen(descriptor, "w");

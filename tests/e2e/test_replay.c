@@ -195,7 +195,8 @@ static const char *verify(const char *path, int status)
  * not, and the revision is named. */
 static void check_log(const struct test_daemon *daemon, const struct replay *replay, size_t frames)
 {
-    char path[] = "/tmp/obbd-replay-XXXXXX";
+    char path[64];
+    (void)snprintf(path, sizeof path, "%s/obbd-replay-XXXXXX", test_folder());
     const int descriptor = mkstemp(path);
     ck_assert_int_ge(descriptor, 0);
     (void)close(descriptor);

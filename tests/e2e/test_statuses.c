@@ -465,7 +465,8 @@ static void ask_while_draining(struct schema *schema)
 
 START_TEST(every_status_of_every_operation_is_seen)
 {
-    char seen[] = "/tmp/obbd-seen-XXXXXX";
+    char seen[64];
+    (void)snprintf(seen, sizeof seen, "%s/obbd-seen-XXXXXX", test_folder());
     const int file = mkstemp(seen);
     ck_assert_int_ge(file, 0);
     (void)close(file);

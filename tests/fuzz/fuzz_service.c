@@ -14,6 +14,7 @@
 #include "tests/support/cbor.h"
 #include "tests/support/fault.h"
 #include "tests/support/schema.h"
+#include "tests/support/test.h"
 
 #include <errno.h>
 #include <math.h>
@@ -1163,7 +1164,8 @@ static void set_up(void)
     const obb_str text = wire_openapi();
     published = schema_load(text.bytes, text.length);
     fuzz_check(published != NULL, "the published document");
-    (void)snprintf(socket_path, sizeof socket_path, "/tmp/obbd-fuzz-%ld.sock", (long)getpid());
+    (void)snprintf(socket_path, sizeof socket_path, "%s/obbd-fuzz-%ld.sock", test_folder(),
+                   (long)getpid());
     (void)signal(SIGPIPE, SIG_IGN);
     for (int i = 0; i < CLIENTS; i++) {
         clients[i] = (struct client){.fd = -1, .heard = malloc(ROOM)};

@@ -13,7 +13,7 @@ static char local[100], listen_local[160];
 
 static inline void name_files(void)
 {
-    (void)snprintf(folder, sizeof folder, "/tmp/obbd-service-XXXXXX");
+    (void)snprintf(folder, sizeof folder, "%s/obbd-service-XXXXXX", test_folder());
     ck_assert_ptr_nonnull(mkdtemp(folder));
     (void)snprintf(tokens, sizeof tokens, "%s/tokens", folder);
     (void)snprintf(certificate, sizeof certificate, "%s/certificate", folder);

@@ -53,7 +53,7 @@ END_TEST
 START_TEST(what_cannot_be_opened_is_named_and_leaves_nothing)
 {
     char path[64], local[80];
-    (void)snprintf(path, sizeof path, "/tmp/obbd-listeners-%d", (int)getpid());
+    (void)snprintf(path, sizeof path, "%s/obbd-listeners-%d", test_folder(), (int)getpid());
     (void)snprintf(local, sizeof local, "unix:%s", path);
     ck_assert_ptr_nonnull(strstr(START("--listen", "nonsense"), "nonsense"));
     /* the socket that was opened before the other failed is gone */

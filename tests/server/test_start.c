@@ -9,7 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
-static char tokens[] = "/tmp/obbd-start-XXXXXX";
+static char tokens[64];
 
 static void setup(void)
 {
@@ -17,6 +17,7 @@ static void setup(void)
         "{\"tokens\":[{\"name\":\"a\",\"sha256\":"
         "\"ca978112ca1bbdcafac231b39a23dc4da786eff8147c4e72b9807785afee48bb\","
         "\"scopes\":[\"read\"],\"scenes\":[\"*\"]}]}";
+    (void)snprintf(tokens, sizeof tokens, "%s/obbd-start-XXXXXX", test_folder());
     const int file = mkstemp(tokens);
     ck_assert_int_ge(file, 0);
     ck_assert_int_eq(write(file, text, sizeof text - 1), sizeof text - 1);

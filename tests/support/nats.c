@@ -43,7 +43,7 @@ void nats_init(struct test_nats *nats)
     *nats = (struct test_nats){.route_socket = -1};
     nats->port = take_port(&nats->socket);
     (void)snprintf(nats->url, sizeof nats->url, "nats://127.0.0.1:%d", nats->port);
-    (void)snprintf(nats->folder, sizeof nats->folder, "/tmp/obbd-nats-XXXXXX");
+    (void)snprintf(nats->folder, sizeof nats->folder, "%s/obbd-nats-XXXXXX", test_folder());
     ck_assert_ptr_nonnull(mkdtemp(nats->folder));
 }
 

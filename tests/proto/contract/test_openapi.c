@@ -266,7 +266,8 @@ START_TEST(the_validator_finds_the_operation_and_holds_exchanges_against_it)
         {{"GET", "/things/a/b", .status = 200, ANSWER("application/json", "{\"name\":\"a\"}")},
          false},
     };
-    char seen[] = "/tmp/obbd-seen-XXXXXX";
+    char seen[64];
+    (void)snprintf(seen, sizeof seen, "%s/obbd-seen-XXXXXX", test_folder());
     const int file = mkstemp(seen);
     ck_assert_int_ge(file, 0);
     ck_assert_int_eq(setenv("OPERATIONS_SEEN", seen, 1), 0);

@@ -9,7 +9,7 @@ static char path[64], error[512];
 
 static void setup(void)
 {
-    (void)snprintf(path, sizeof path, "/tmp/obbd-tokens-XXXXXX");
+    (void)snprintf(path, sizeof path, "%s/obbd-tokens-XXXXXX", test_folder());
     const int file = mkstemp(path);
     ck_assert_int_ge(file, 0);
     close(file);
@@ -188,7 +188,7 @@ START_TEST(broken_files_are_refused_in_one_line)
     ck_assert_int_eq(fclose(file), 0);
     ck_assert(!srv_auth_load(path, &auth, error, sizeof error));
     ck_assert_ptr_nonnull(strstr(error, "longer than 1 MiB"));
-    ck_assert(!srv_auth_load("/tmp", &auth, error, sizeof error));
+    ck_assert(!srv_auth_load(test_folder(), &auth, error, sizeof error));
     ck_assert(!srv_auth_load("/nowhere/at/all", &auth, error, sizeof error));
     ck_assert_ptr_nonnull(strstr(error, "No such file"));
 }

@@ -17,7 +17,7 @@ static char folder[64], path[128], error[512];
 
 static void setup(void)
 {
-    (void)snprintf(folder, sizeof folder, "/tmp/obbd-file-XXXXXX");
+    (void)snprintf(folder, sizeof folder, "%s/obbd-file-XXXXXX", test_folder());
     ck_assert_ptr_nonnull(mkdtemp(folder));
     (void)snprintf(path, sizeof path, "%s/file", folder);
 }

@@ -10,7 +10,7 @@ static char error[512], folder[64], path[128], spec[160];
 
 static void setup(void)
 {
-    (void)snprintf(folder, sizeof folder, "/tmp/obbd-listen-XXXXXX");
+    (void)snprintf(folder, sizeof folder, "%s/obbd-listen-XXXXXX", test_folder());
     ck_assert_ptr_nonnull(mkdtemp(folder));
     (void)snprintf(path, sizeof path, "%s/socket", folder);
     (void)snprintf(spec, sizeof spec, "unix:%s", path);

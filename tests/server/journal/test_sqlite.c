@@ -294,7 +294,7 @@ static void load_all(void)
 
 static void setup(void)
 {
-    (void)snprintf(folder, sizeof folder, "/tmp/obbd-journal-XXXXXX");
+    (void)snprintf(folder, sizeof folder, "%s/obbd-journal-XXXXXX", test_folder());
     ck_assert_ptr_nonnull(mkdtemp(folder));
     (void)snprintf(copy, sizeof copy, "%s/copy", folder);
     memset(&model, 0, sizeof model);

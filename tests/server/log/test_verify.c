@@ -71,7 +71,7 @@ static char path[64], line[600];
 
 static void start(void)
 {
-    (void)snprintf(path, sizeof path, "/tmp/obbd-verify-XXXXXX");
+    (void)snprintf(path, sizeof path, "%s/obbd-verify-XXXXXX", test_folder());
     const int file = mkstemp(path);
     ck_assert_int_ge(file, 0);
     (void)close(file);
