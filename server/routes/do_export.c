@@ -107,12 +107,6 @@ static void import_read(struct srv_work *work)
     i->good = wire_read_import(&request->body, &request->arena, &i->edit, &i->problem);
 }
 
-static void import_reply(struct srv_change *change)
-{
-    srv_reply_scene(change->work.request, change->write.made_scene ? 201 : 200,
-                    change->write.scene);
-}
-
 static void import_apply(struct srv_work *work)
 {
     struct import *i = (struct import *)work;
@@ -130,7 +124,7 @@ static void import_apply(struct srv_work *work)
     i->change.op.kind = SRV_OP_EDIT;
     i->change.op.settings = srv_default_settings(work->request->services);
     i->change.op.edit = &i->edit;
-    i->change.applied = import_reply;
+    i->change.applied = srv_reply_put_scene;
     srv_change_start(&i->change);
 }
 

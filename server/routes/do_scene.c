@@ -4,7 +4,6 @@
 #include "server/access/auth.h"
 #include "server/routes/handlers.h"
 #include "server/scenes/await.h"
-#include "server/scenes/change.h"
 #include "server/scenes/conditions.h"
 #include "server/scenes/measure.h"
 #include "server/scenes/scenes.h"
@@ -150,7 +149,7 @@ void srv_do_scene_list(struct srv_request *request)
 
 /* ---- Changing -------------------------------------------------------------------------------- */
 
-static void put_reply(struct srv_change *change)
+void srv_reply_put_scene(struct srv_change *change)
 {
     srv_reply_scene(change->work.request, change->write.made_scene ? 201 : 200,
                     change->write.scene);
@@ -201,7 +200,7 @@ static void put_apply(struct srv_work *work)
     c->op.in_memory = p->sent.has_durable && !p->sent.durable;
     c->op.settings = wire_settings_over(&p->sent, current);
     c->op.kind = scene == NULL ? SRV_OP_CREATE : SRV_OP_CONFIGURE;
-    c->applied = put_reply;
+    c->applied = srv_reply_put_scene;
     srv_change_start(c);
 }
 

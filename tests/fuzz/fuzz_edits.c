@@ -10,6 +10,7 @@
 #include "core/scene/scene_check.h"
 #include "core/scene/view_inside.h"
 #include "tests/fuzz/fuzz.h"
+#include "tests/support/boxes.h"
 #include "tests/support/model.h"
 
 #include <math.h>
@@ -146,13 +147,6 @@ static void read_restart(struct fuzz_input *s, struct commit *c)
         c->edit.time -= STEP * (how / 8 % 8);
 }
 
-/* obb_put_make_boxes */
-static void copy_boxes(const void *maker, size_t first, size_t count, obb_box *out)
-{
-    const obb_box *boxes = maker;
-    memcpy(out, boxes + first, count * sizeof *out);
-}
-
 /* Turns the puts into columns, unless one of them states some parts only. Members that are the same
  * in all puts have no column. */
 static void make_columns(struct commit *c)
@@ -176,7 +170,7 @@ static void make_columns(struct commit *c)
         return;
     c->columns = (obb_put_columns){.rest = *first,
                                    .names = c->names,
-                                   .make_boxes = copy_boxes,
+                                   .make_boxes = boxes_copy,
                                    .maker = c->boxes,
                                    .frames = same_frame ? NULL : c->framed_in,
                                    .ttls = same_ttl ? NULL : c->ttls};

@@ -83,4 +83,14 @@ __attribute__((unused)) static const char token_file[] =
 #define PEN    "Authorization: Bearer pen\r\n"
 #define BOX    "{\"center\":[0,0,0],\"half_extents\":[1,1,1]}"
 
+/* Starts the service with these tokens, and makes two scenes with a box each. */
+static inline void setup_tokens(void)
+{
+    name_files();
+    write_file(tokens, token_file);
+    service_start((const char *[]){"--token-file", tokens, NULL});
+    ck_assert_int_eq(ask_with(ADMIN, "PUT", "/v1/scenes/match-1/boxes/a", BOX), 201);
+    ck_assert_int_eq(ask_with(ADMIN, "PUT", "/v1/scenes/other/boxes/a", BOX), 201);
+}
+
 #endif

@@ -3,15 +3,6 @@
 
 #include <errno.h>
 
-static void setup_tokens(void)
-{
-    name_files();
-    write_file(tokens, token_file);
-    service_start((const char *[]){"--token-file", tokens, NULL});
-    ck_assert_int_eq(ask_with(ADMIN, "PUT", "/v1/scenes/match-1/boxes/a", BOX), 201);
-    ck_assert_int_eq(ask_with(ADMIN, "PUT", "/v1/scenes/other/boxes/a", BOX), 201);
-}
-
 /* Asks for the scenes until the answer is this one, or the limit of the test ends it. */
 static void await_answer(int wanted)
 {

@@ -234,6 +234,11 @@ void boxes_make(boxes_kind kind, size_t count, int dimensions, uint64_t seed, ob
 
 /* ---- Versions -------------------------------------------------------------------------------- */
 
+void boxes_copy(const void *boxes, size_t first, size_t count, obb_box *out)
+{
+    memcpy(out, (const obb_box *)boxes + first, count * sizeof *out);
+}
+
 void boxes_world_init(struct boxes_world *world, size_t capacity, int dimensions)
 {
     *world = (struct boxes_world){.dimensions = dimensions, .capacity = capacity};

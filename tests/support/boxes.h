@@ -38,6 +38,9 @@ void boxes_make(boxes_kind kind, size_t count, int dimensions, uint64_t seed, ob
 /* Returns a box of a uniform scene, with each coordinate of the centre in [0, side). */
 obb_box boxes_random(test_rng *rng, double side, int dimensions);
 
+/* Copies boxes from the list `boxes`: an obb_put_make_boxes (core/scene/edit.h). */
+void boxes_copy(const void *boxes, size_t first, size_t count, obb_box *out);
+
 /* Holds versions as a scene keeps them, without names and attributes. */
 struct boxes_world {
     int dimensions;

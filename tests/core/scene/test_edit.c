@@ -1,6 +1,7 @@
 #include "core/scene/edit.h"
 
 #include "core/obb.h"
+#include "tests/support/boxes.h"
 #include "tests/support/test.h"
 #include "tests/support/tick.h"
 
@@ -21,13 +22,6 @@ struct forms {
     double ttls[PUTS];
     obb_put_columns columns;
 };
-
-/* obb_put_make_boxes */
-static void copy_boxes(const void *maker, size_t first, size_t count, obb_box *out)
-{
-    const obb_box *boxes = maker;
-    memcpy(out, boxes + first, count * sizeof *out);
-}
 
 static void make_forms(struct forms *f, test_rng *rng, unsigned columnar)
 {
@@ -68,7 +62,7 @@ static void make_forms(struct forms *f, test_rng *rng, unsigned columnar)
     f->columns = (obb_put_columns){
         .rest = f->list[0],
         .names = f->name_column,
-        .make_boxes = copy_boxes,
+        .make_boxes = boxes_copy,
         .maker = f->boxes,
         .entities = (columnar & 1) != 0 ? f->entity_column : NULL,
         .frames = (columnar & 2) != 0 ? f->frame_column : NULL,

@@ -4,6 +4,7 @@
 #include "core/scene/scene_check.h"
 #include "core/scene/scene_data.h"
 #include "core/scene/view_inside.h"
+#include "tests/support/boxes.h"
 #include "tests/support/model.h"
 #include "tests/support/test.h"
 #include "tests/support/tick.h"
@@ -180,13 +181,6 @@ static obb_if_box any_condition(struct match *m)
             (list)[at] = (make);                                           \
     } while (0)
 
-/* obb_put_make_boxes */
-static void copy_boxes(const void *maker, size_t first, size_t count, obb_box *out)
-{
-    const obb_box *boxes = maker;
-    memcpy(out, boxes + first, count * sizeof *out);
-}
-
 /* A put as columns state it: all of a box, by name. */
 static obb_put any_row(struct match *m, int dimensions, bool plain)
 {
@@ -232,7 +226,7 @@ static void put_columns(struct match *m, obb_edit *edit)
     FILL(m, columns, 1,
          ((obb_put_columns){.rest = rest,
                             .names = names,
-                            .make_boxes = copy_boxes,
+                            .make_boxes = boxes_copy,
                             .maker = boxes,
                             .entities = !plain && chance(m, 50) ? entities : NULL,
                             .frames = !plain && chance(m, 50) ? frames : NULL,

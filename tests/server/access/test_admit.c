@@ -143,15 +143,6 @@ END_TEST
 
 /* ---- Through the service --------------------------------------------------------------------- */
 
-static void setup_tokens(void)
-{
-    name_files();
-    write_file(tokens, token_file);
-    service_start((const char *[]){"--token-file", tokens, NULL});
-    ck_assert_int_eq(ask_with(ADMIN, "PUT", "/v1/scenes/match-1/boxes/a", BOX), 201);
-    ck_assert_int_eq(ask_with(ADMIN, "PUT", "/v1/scenes/other/boxes/a", BOX), 201);
-}
-
 /* Returns whether the path, without its parameters, is one of the pattern. */
 static bool fits(const char *pattern, const char *path)
 {

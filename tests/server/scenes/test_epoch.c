@@ -418,15 +418,6 @@ START_TEST(a_stream_goes_on_only_in_its_own_epoch)
 }
 END_TEST
 
-static void setup_tokens(void)
-{
-    name_files();
-    write_file(tokens, token_file);
-    service_start((const char *[]){"--token-file", tokens, NULL});
-    ck_assert_int_eq(ask_with(ADMIN, "PUT", "/v1/scenes/match-1/boxes/a", UNIT), 201);
-    ck_assert_int_eq(ask_with(ADMIN, "PUT", "/v1/scenes/other/boxes/a", UNIT), 201);
-}
-
 START_TEST(who_may_not_ask_hears_of_no_epoch)
 {
 #define WRONG "Obbd-If-Epoch: 0000000000000000\r\n"
