@@ -4,8 +4,8 @@
  * A caller that must write a commit to disk before others see it applies the commit, writes it, and
  * then publishes it. The commits that are applied and not yet published are the tail of the scene.
  * The next edit is prepared on the newest state of the tail: conditions, ids, time and room are
- * judged there. Views, infos, hashes and the history show the published state. Commits are published
- * from the oldest of the tail on, and reverted from the newest on. */
+ * judged there. Views, infos, hashes and the history show the published state. Commits are
+ * published from the oldest of the tail on, and reverted from the newest on. */
 #ifndef OBB_COMMIT_H
 #define OBB_COMMIT_H
 
@@ -143,7 +143,8 @@ bool obb_prepared_next(const struct obb_prepared *prepared, obb_effect_place *pl
  * errors   OBB_REVISION (the effects do not follow the newest state, or the scene is not as
  *          created); OBB_TIME_BACKWARDS; OBB_BAD_VALUE (settings, time, revision, an id or name
  *          that is taken, kinds out of order); OBB_NO_BOX; OBB_DIMENSIONS; OBB_BAD_NUMBER,
- *          OBB_BAD_EXTENT, OBB_BAD_ROTATION, OBB_BAD_NAME; OBB_NO_MEMORY. The scene is as it was. */
+ *          OBB_BAD_EXTENT, OBB_BAD_ROTATION, OBB_BAD_NAME; OBB_NO_MEMORY. The scene is as it
+ *          was. */
 obb_status obb_effects_prepare(struct obb_scene *scene, const obb_effects *effects, bool begins,
                                struct obb_arena *arena, struct obb_prepared **out_prepared);
 

@@ -109,7 +109,8 @@ bool obb_step_next(const obb_step *step, obb_effect_place *place, obb_effect *ou
 /* Returns the effects of the step without their list. */
 obb_effects obb_step_summary(const obb_step *step);
 
-/* Writes all effects of the step; the list is in the arena. OBB_NO_MEMORY. Any thread; for tests. */
+/* Writes all effects of the step; the list is in the arena. OBB_NO_MEMORY. Any thread; for
+ * tests. */
 obb_status obb_step_effects(const obb_step *step, struct obb_arena *arena, obb_effects *out);
 
 #endif

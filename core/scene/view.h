@@ -99,7 +99,8 @@ uint64_t obb_view_next_id(const struct obb_view *view);
  * its last view, returns the scene, which the caller destroys; otherwise NULL. */
 struct obb_scene *obb_view_close(struct obb_view *view);
 
-/* Returns what was known of the view when it was opened. It lives as long as the view. Any thread. */
+/* Returns what was known of the view when it was opened. It lives as long as the view. Any
+ * thread. */
 const obb_view_info *obb_view_info_get(const struct obb_view *view);
 
 /* Returns the scene that the view is of. Any thread. */

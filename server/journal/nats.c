@@ -490,8 +490,8 @@ static void on_aside_over(void *context)
 
 /* ---- The keeper ------------------------------------------------------------------------------ */
 
-/* Waits; with `is_eager`, only until the log is to be asked for anew. Returns false if the stream is
- * being closed. */
+/* Waits; with `is_eager`, only until the log is to be asked for anew. Returns false if the stream
+ * is being closed. */
 static bool rest(struct nats *s, long ms, bool is_eager)
 {
     struct timespec until;

@@ -29,8 +29,8 @@ struct srv_stream_calls {
     void (*at_end)(void *context, uint64_t seq);
     /* Returns false if nothing may be delivered before srv_stream.resume. */
     bool (*wants)(void *context);
-    /* One of the messages that srv_stream.read has asked for, in their order. The names of marks and
-     * of other scenes are not among them. */
+    /* One of the messages that srv_stream.read has asked for, in their order. The names of marks
+     * and of other scenes are not among them. */
     void (*read)(void *context, uint64_t tag, uint64_t seq, obb_str bytes);
     /* No further message is there at this moment, or enough were delivered for one turn. Called
      * after messages were delivered. */

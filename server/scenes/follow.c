@@ -63,8 +63,8 @@ static const char *why_differs(const struct srv_write *w)
                       : "a record does not fit it";
 }
 
-/* The record is not applied: the scene here is not what the log says. Nobody may write a snapshot of
- * it. Returns false if nothing can be done about that. */
+/* The record is not applied: the scene here is not what the log says. Nobody may write a snapshot
+ * of it. Returns false if nothing can be done about that. */
 static bool load_again(struct srv_follower *follower, struct srv_write *w, obb_str name)
 {
     const struct obb_scene *scene = obb_store_find(follower->writer->store, name);

@@ -90,8 +90,8 @@ void srv_scene_info(const struct srv_locks *locks, const struct obb_scene *scene
 void srv_views_opened(struct srv_locks *locks, size_t count);
 
 /* obb_view_open, obb_view_open_later and obb_view_close, which no other file of server/ calls (the
- * README says who opens views otherwise). To open a view the scene must be unlocked. A view of a locked scene is closed when the scene is
- * unlocked. NULL may be closed. */
+ * README says who opens views otherwise). To open a view the scene must be unlocked. A view of a
+ * locked scene is closed when the scene is unlocked. NULL may be closed. */
 obb_status srv_view_open(struct srv_locks *locks, struct obb_scene *scene, const obb_at *at,
                          struct obb_view **out, obb_moment *out_oldest, obb_moment *out_newest);
 obb_status srv_view_open_later(struct srv_locks *locks, const struct obb_view *view,

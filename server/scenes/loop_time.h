@@ -4,7 +4,8 @@
 #define SRV_LOOP_TIME_H
 
 /* Nanoseconds. Work that is estimated to take at most this long is done on the loop (see
- * server/README.md): a hop to the pool and back costs about 20 us of CPU and adds as much latency. */
+ * server/README.md): a hop to the pool and back costs about 20 us of CPU and adds as much
+ * latency. */
 #define SRV_LOOP_NS 100000.0
 
 /* Bytes. Bodies up to this length are decoded on the loop, in about 100 us: a byte takes 1.6 to 2.5

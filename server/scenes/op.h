@@ -41,8 +41,8 @@ typedef struct srv_op {
     uint64_t seq; /* its place in the log; of a snapshot: that of the newest record it holds */
     const struct wire_buf *pieces; /* if it comes in parts: as in srv_foreign */
     size_t piece_count;
-    /* Of SRV_OP_FOLLOW: the scene wakes, and is made of this, of which the record and the pieces are
-     * a part. NULL: it does not. */
+    /* Of SRV_OP_FOLLOW: the scene wakes, and is made of this, of which the record and the pieces
+     * are a part. NULL: it does not. */
     const struct srv_foreign *woken;
     bool is_unchecked; /* likewise: as in srv_foreign */
     bool replaces;     /* likewise */

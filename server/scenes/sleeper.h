@@ -3,8 +3,8 @@
  *
  * A scene goes once nobody has asked for it for `idle_s`, and earlier if there is little room: if
  * the store holds nearly as many scenes as it may, or nearly as many boxes or bytes, the scenes go
- * first that were asked for longest ago. A scene never goes while it is in use: while anything of it
- * waits, while a view of it is open, or while a stream follows it. Nor within the time that a
+ * first that were asked for longest ago. A scene never goes while it is in use: while anything of
+ * it waits, while a view of it is open, or while a stream follows it. Nor within the time that a
  * request may take, because a request looks its scene up more than once.
  *
  * Loop only. */

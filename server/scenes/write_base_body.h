@@ -48,7 +48,8 @@ bool srv_write_remember(struct srv_write *w);
 /* Publishes what srv_write_remember has remembered, or takes it back. */
 void srv_write_settle_remembered(struct srv_write *w, bool published);
 
-/* Submits w->job. If the pool gives the job up before its first step, w->status is OBB_CANCELLED. */
+/* Submits w->job. If the pool gives the job up before its first step, w->status is
+ * OBB_CANCELLED. */
 srv_submitted srv_write_submit(struct srv_write *w);
 
 /* Ends the op: applied. */

@@ -1,5 +1,5 @@
-/* Ops that make a scene or remove it, and scenes that are made durable. Of the writer; everything on
- * the loop. */
+/* Ops that make a scene or remove it, and scenes that are made durable. Of the writer; everything
+ * on the loop. */
 #ifndef SRV_WRITE_SCENE_BODY_H
 #define SRV_WRITE_SCENE_BODY_H
 

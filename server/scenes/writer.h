@@ -1,5 +1,5 @@
-/* The writer: the one door through which the store changes. Besides it and its parts (write_*.c), no
- * file of server/ makes, configures, edits or removes a scene.
+/* The writer: the one door through which the store changes. Besides it and its parts (write_*.c),
+ * no file of server/ makes, configures, edits or removes a scene of the store (see README.md).
  *
  * srv_write applies an op on the loop. A large edit is prepared on the pool, behind the lock of its
  * scene, and committed on the loop. Each op goes this way:

@@ -1,5 +1,5 @@
-/* Rehearsals of commits that replace all boxes, and of queries with changes. Random rehearsals are in test_revert.c, those of
- * requests in tests/e2e. */
+/* Rehearsals of commits that replace all boxes, and of queries with changes. Random rehearsals are
+ * in test_revert.c, those of requests in tests/e2e. */
 #include "core/scene/rehearsal.h"
 
 #include "tests/core/scene/edits.h"

@@ -1159,7 +1159,8 @@ static void look_until_gone(void)
     }
 }
 
-/* Whoever begins has read that "s" was made, and changed at the place 2, and then much about others. */
+/* Whoever begins has read that "s" was made, and changed at the place 2, and then much about
+ * others. */
 static void read_of_an_old_scene(void)
 {
     const wire_record made = {.kind = WIRE_RECORD_MADE, .id = {8, 1}},
