@@ -58,6 +58,7 @@ static const struct row rows[] = {
     {"PUT", "/v1/scenes/t", EPOCH, "{}", 412},
     {"PUT", "/v1/scenes/u", EPOCH, "{}", 412},
     {"GET", "/v1/scenes/t", "Obbd-If-Epoch: x", NULL, 400},
+    {"GET", "/v1/scenes/t", EPOCH, NULL, 412},
     {"PUT", "/v1/scenes/t", TEXT, "{}", 415},
     {"PUT", "/v1/scenes/t", NULL, "[]", 422},
     {"DELETE", "/v1/scenes/t", ONLY, NULL, 412},
@@ -84,6 +85,9 @@ static const struct row rows[] = {
     {"GET", S "/queries?revision=99", NULL, NULL, 410},
     {"GET", S "/queries?revision=-1", NULL, NULL, 400},
     {"GET", S "/frames?revision=99", NULL, NULL, 410},
+    {"GET", S "/export", EPOCH, NULL, 412},
+    {"GET", S "/log", EPOCH, NULL, 412},
+    {"GET", S "/queries", EPOCH, NULL, 412},
 
     {"POST", "/v1/scenes/i/import", LINES, HEADER(5), 201},
     {"POST", "/v1/scenes/i/import", LINES, HEADER(5), 200},
@@ -106,17 +110,20 @@ static const struct row rows[] = {
     {"GET", "/v1/scenes/none/events", NULL, NULL, 404},
     {"GET", S "/events?topics=weather", NULL, NULL, 400},
     {"GET", S "/events", "Accept: application/json", NULL, 406},
+    {"GET", S "/events", EPOCH, NULL, 412},
 
     {"GET", S "/boxes", NULL, NULL, 200},
     {"GET", S "/boxes", SAME(1), NULL, 304},
     {"GET", S "/boxes?cursor=none", NULL, NULL, 400},
     {"GET", "/v1/scenes/none/boxes", NULL, NULL, 404},
     {"GET", S "/boxes?at_revision=99", NULL, NULL, 410},
+    {"GET", S "/boxes", EPOCH, NULL, 412},
     {"GET", BOX, NULL, NULL, 200},
     {"GET", BOX, SAME(1), NULL, 304},
     {"GET", BOX "?include=nothing", NULL, NULL, 400},
     {"GET", S "/boxes/none", NULL, NULL, 404},
     {"GET", BOX "?at_revision=99", NULL, NULL, 410},
+    {"GET", BOX, EPOCH, NULL, 412},
     {"PUT", S "/boxes/c", NULL, UNIT, 201},
     {"PUT", S "/boxes/c", NULL, UNIT, 200},
     {"PUT", S "/boxes/c", NULL, "{", 400},
@@ -161,11 +168,13 @@ static const struct row rows[] = {
     {"GET", S "/frames/f?include=axes", NULL, NULL, 400},
     {"GET", S "/frames/none", NULL, NULL, 404},
     {"GET", S "/frames/f?at_revision=99", NULL, NULL, 410},
+    {"GET", S "/frames/f", EPOCH, NULL, 412},
     {"GET", S "/frames", NULL, NULL, 200},
     {"GET", S "/frames?prefix=f&limit=1", NULL, NULL, 200},
     {"GET", S "/frames", "If-None-Match: *", NULL, 304},
     {"GET", S "/frames?limit=0", NULL, NULL, 400},
     {"GET", "/v1/scenes/none/frames", NULL, NULL, 404},
+    {"GET", S "/frames", EPOCH, NULL, 412},
     {"DELETE", S "/frames/f", ONLY, NULL, 412},
     {"DELETE", S "/frames/f", NULL, NULL, 204},
     {"DELETE", S "/frames/f", NULL, NULL, 404},
@@ -275,7 +284,8 @@ static size_t send_queries(struct http_client *client)
         const struct row queries[] = {
             {"POST", here, NULL, good, 200},    {"POST", here, NULL, "{", 400},
             {"POST", nowhere, NULL, good, 404}, {"POST", here, NULL, past, 410},
-            {"POST", here, TEXT, good, 415},    {"POST", here, NULL, "{\"query\":1}", 422}};
+            {"POST", here, TEXT, good, 415},    {"POST", here, NULL, "{\"query\":1}", 422},
+            {"POST", here, EPOCH, good, 412}};
         for (size_t j = 0; j < sizeof queries / sizeof queries[0]; j++, sent++)
             send_row(client, &queries[j]);
     }
