@@ -17,6 +17,13 @@ static const unsigned needs[] = {[SRV_OPEN] = 0,
                                  [SRV_WRITE] = WIRE_SCOPE_WRITE,
                                  [SRV_ADMIN] = WIRE_SCOPE_ADMIN};
 
+/* What a token is told that has none of these scopes. */
+static const char *const lacks[] = {
+    [SRV_READ_OR_WRITE] = "this needs the scope read or write, and the token has neither",
+    [SRV_READ] = "this needs the scope read, which the token lacks",
+    [SRV_WRITE] = "this needs the scope write, which the token lacks",
+    [SRV_ADMIN] = "this needs the scope admin, which the token lacks"};
+
 struct srv_admit {
     srv_admit_options options;
     struct srv_auth *auth;                   /* NULL: everybody may do everything */
@@ -109,7 +116,7 @@ static const char *denies(const struct srv_admit *a, const struct srv_request *r
 {
     const size_t part = a->options.scene_part;
     if ((token->scopes & needs[request->route->scope]) == 0)
-        return "the token lacks the scope for this";
+        return lacks[request->route->scope];
     if (request->target.part_count > part && !srv_auth_scene(token, request->target.parts[part]))
         return "the token is not for this scene";
     return NULL;

@@ -200,7 +200,7 @@ if (stray.length > 0) throw new Error(`no tag has ${stray.map(({ operationId }) 
 const title = (name) => name[0].toUpperCase() + name.slice(1);
 
 const menu = [
-    `<li><a href="#concepts">Concepts</a></li><li><a href="#conventions">Conventions</a></li><li><a href="#cookbook">Cookbook</a></li>`,
+    `<li><a href="#concepts">Concepts</a></li><li><a href="#conventions">Conventions</a></li><li><a href="#tokens">Tokens</a></li><li><a href="#cookbook">Cookbook</a></li>`,
     ...sections.map(
         ({ name, list }) =>
             `<li><a href="#tag-${name}">${title(name)}</a><ul>${list.map((one) => `<li><a href="#${one.operationId}">${inline(one.summary)}</a></li>`).join("")}</ul></li>`,
@@ -225,6 +225,7 @@ const html = `<!doctype html>
 ${prose(introduction)}
 <section id="concepts"><h2>Concepts</h2>${concepts.join("\n")}</section>
 <section id="conventions"><h2>Conventions</h2>${prose(conventions)}</section>
+<section id="tokens"><h2>Tokens</h2>${prose(contract.components.securitySchemes.token.description)}</section>
 <section id="cookbook"><h2>Cookbook</h2><p>Eight common questions, each as request and answer.</p>
 ${recipes.map((one) => exchanged({ ...one, title: title(one.title.slice("Cookbook: ".length)) })).join("\n")}</section>
 ${sections.map(({ name, description, list }) => `<section id="tag-${name}"><h2>${title(name)}</h2>${prose(description)}${list.map(operation).join("\n")}</section>`).join("\n")}

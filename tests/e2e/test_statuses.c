@@ -1,5 +1,5 @@
 /* Every operation of the published document with every status that it lists, each seen at least
- * once. */
+ * once, and with the scope that it needs. */
 #include "tests/support/daemon.h"
 #include "tests/support/schema.h"
 #include "tests/support/sentence.h"
@@ -512,12 +512,126 @@ START_TEST(every_status_of_every_operation_is_seen)
 }
 END_TEST
 
+/* ---- Scopes ---------------------------------------------------------------------------------- */
+
+/* The tokens "reader", "pen" and "admin", with one scope each. */
+static const char one_scope_each[] =
+    "{\"tokens\":["
+    "{\"name\":\"read\",\"sha256\":"
+    "\"3d0941964aa3ebdcb00ccef58b1bb399f9f898465e9886d5aec7f31090a0fb30\","
+    "\"scopes\":[\"read\"],\"scenes\":[\"*\"]},"
+    "{\"name\":\"write\",\"sha256\":"
+    "\"e21a6b0cb193057e06ac16b813443b3e6abae0db22762c6956a78ea049453058\","
+    "\"scopes\":[\"write\"],\"scenes\":[\"*\"]},"
+    "{\"name\":\"admin\",\"sha256\":"
+    "\"8c6976e5b5410415bde908bd4dee15dfb167a9c873fc4bb8a81f6f2ab448a918\","
+    "\"scopes\":[\"admin\"],\"scenes\":[\"*\"]}]}";
+
+/* Asks without a token and with each one. Returns the words by which the document lists who is
+ * admitted. */
+static const char *admitted(struct http_client *client, const char *method, const char *path)
+{
+    static const struct {
+        const char *header;
+        unsigned bit;
+    } senders[] = {{"Accept: */*", 8},
+                   {"Authorization: Bearer reader", 1},
+                   {"Authorization: Bearer pen", 2},
+                   {"Authorization: Bearer admin", 4}};
+    static const char *const words[16] = {[1] = "`read`",
+                                          [2] = "`write`",
+                                          [3] = "`read` or `write`",
+                                          [4] = "`admin`",
+                                          [15] = "no token"};
+    unsigned who = 0;
+    struct http_answer answer = {0};
+    for (size_t i = 0; i < sizeof senders / sizeof senders[0]; i++) {
+        const char *const headers[] = {senders[i].header, NULL};
+        http_send(client, method, path, headers, NULL, &answer);
+        if (answer.status != 401 && answer.status != 403)
+            who |= senders[i].bit;
+    }
+    http_answer_fini(&answer);
+    ck_assert_msg(words[who] != NULL, "%s %s: %u", method, path, who);
+    return words[who];
+}
+
+/* Writes the path of an operation, with names in it, and parameters that end a stream at once. */
+static void name_path(const char *pattern, char *out, size_t room)
+{
+    size_t length = 0;
+    for (const char *at = pattern; *at != '\0' && length + 16 < room; at++)
+        if (*at == '{') {
+            out[length++] = 's';
+            at = strchr(at, '}');
+        } else {
+            out[length++] = *at;
+        }
+    out[length] = '\0';
+    if (strstr(pattern, "/events") != NULL)
+        (void)snprintf(out + length, room - length, "?topics=no");
+}
+
+START_TEST(every_operation_needs_the_scope_that_the_document_says)
+{
+    char file[] = "/tmp/obbd-tokens-XXXXXX";
+    const int fd = mkstemp(file);
+    ck_assert_int_ge(fd, 0);
+    ck_assert_int_eq(write(fd, one_scope_each, sizeof one_scope_each - 1),
+                     sizeof one_scope_each - 1);
+    (void)close(fd);
+    struct test_daemon daemon;
+    daemon_start(&daemon, (const char *const[]){"--token-file", file, NULL});
+    struct http_client *client = http_open(daemon.url);
+    struct http_answer answer = {0};
+    http_send(client, "GET", "/openapi.json", NULL, NULL, &answer);
+    json_t *document = json_loads(answer.body, 0, NULL), *item, *operation;
+    http_answer_fini(&answer);
+    const char *description = NULL, *pattern, *key;
+    ck_assert_int_eq(json_unpack(document, "{s:{s:{s:{s:s}}}}", "components", "securitySchemes",
+                                 "token", "description", &description),
+                     0);
+    size_t count = 0;
+    json_object_foreach(json_object_get(document, "paths"), pattern, item)
+    {
+        json_object_foreach(item, key, operation)
+        {
+            const char *id = json_string_value(json_object_get(operation, "operationId"));
+            if (id == NULL)
+                continue; /* the parameters of the path */
+            char path[128], method[8] = "", begin[64], word[64], line[1024];
+            for (size_t i = 0; key[i] != '\0' && i + 1 < sizeof method; i++)
+                method[i] = (char)(key[i] - 'a' + 'A');
+            name_path(pattern, path, sizeof path);
+            (void)snprintf(begin, sizeof begin, "\n- %s: ", admitted(client, method, path));
+            (void)snprintf(word, sizeof word, "`%s`", id);
+            const char *list = strstr(description, begin);
+            ck_assert_msg(list != NULL, "%s: no%s", id, begin);
+            const char *end = strstr(list + 1, "\n- ");
+            if (end == NULL)
+                end = strstr(list, "\n\n");
+            ck_assert_ptr_nonnull(end);
+            (void)snprintf(line, sizeof line, "%.*s", (int)(end - list), list);
+            ck_assert_msg(strstr(line, word) != NULL, "%s is not in%s", word, line);
+            count++;
+        }
+    }
+    printf("%zu operations\n", count);
+    ck_assert_uint_gt(count, 30);
+    json_decref(document);
+    http_close(client);
+    ck_assert_int_eq(daemon_stop(&daemon), 0);
+    ck_assert_int_eq(remove(file), 0);
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("statuses");
     TCase *tc = tcase_create("statuses");
     tcase_set_timeout(tc, test_timeout(60));
     tcase_add_test(tc, every_status_of_every_operation_is_seen);
+    tcase_add_test(tc, every_operation_needs_the_scope_that_the_document_says);
     suite_add_tcase(suite, tc);
     return test_main(suite);
 }

@@ -117,6 +117,42 @@ START_TEST(a_request_that_waited_has_what_its_token_has_now)
 }
 END_TEST
 
+START_TEST(a_refusal_names_the_scope_that_is_lacking)
+{
+    static const struct {
+        const char *has, *names; /* NULL: admitted */
+        srv_scope needs;
+    } cases[] = {{"\"write\",\"admin\"", "the scope read,", SRV_READ},
+                 {"\"read\",\"admin\"", "the scope write,", SRV_WRITE},
+                 {"\"read\",\"write\"", "the scope admin,", SRV_ADMIN},
+                 {"\"admin\"", "the scope read or write,", SRV_READ_OR_WRITE},
+                 {"\"write\"", NULL, SRV_READ_OR_WRITE},
+                 {"\"admin\"", NULL, SRV_ADMIN}};
+    const srv_admit_options o = options(tokens, 0);
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        char text[256], error[256] = "";
+        struct srv_admit *a;
+        wire_problem problem = {0};
+        (void)snprintf(text, sizeof text,
+                       "{\"tokens\":[{\"name\":\"w\",\"sha256\":\""
+                       "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08\","
+                       "\"scopes\":[%s],\"scenes\":[\"*\"]}]}",
+                       cases[i].has);
+        write_file(tokens, text);
+        ck_assert_msg(srv_admit_create(&o, &a, error, sizeof error), "%s", error);
+        const srv_route route = {
+            .method = SRV_POST, .pattern = "", .handler = handler, .scope = cases[i].needs};
+        struct srv_request request = {.route = &route, .target.part_count = 1};
+        const bool good = srv_admit_request(a, &request, "Bearer test", &problem);
+        ck_assert(good == (cases[i].names == NULL));
+        ck_assert_int_eq(problem.status, good ? 0 : 403);
+        ck_assert_msg(good || strstr(problem.detail, cases[i].names) != NULL, "%s", problem.detail);
+        obb_arena_fini(&request.arena);
+        srv_admit_destroy(a);
+    }
+}
+END_TEST
+
 START_TEST(every_failing_allocation_is_an_error)
 {
     size_t refused = 0;
@@ -430,6 +466,7 @@ int main(void)
     tcase_add_test(alone, options_decide_what_is_checked);
     tcase_add_test(alone, a_broken_file_keeps_the_tokens);
     tcase_add_test(alone, a_request_that_waited_has_what_its_token_has_now);
+    tcase_add_test(alone, a_refusal_names_the_scope_that_is_lacking);
     tcase_add_test(alone, every_failing_allocation_is_an_error);
     suite_add_tcase(suite, alone);
     TCase *tokens_case = tcase_create("tokens");
