@@ -21,6 +21,7 @@ struct row {
 };
 
 #define S             "/v1/scenes/s"
+#define FRAMELESS     "\"center\":[0,0,0],\"half_extents\":[1,1,1],\"frame\":\"none\""
 #define FRAMED(frame) "{\"center\":[0,0,0],\"half_extents\":[1,1,1],\"frame\":\"" frame "\"}"
 #define MORTAL(ttl)   "{\"center\":[0,0,0],\"half_extents\":[1,1,1],\"ttl\":" ttl "}"
 #define COLUMNS(centers)                                         \
@@ -62,6 +63,8 @@ static const struct row rows[] = {
     {"PUT", "/v1/scenes/t", TEXT, "{}", 415},
     {"PUT", "/v1/scenes/t", NULL, "[]", 422},
     {"DELETE", "/v1/scenes/t", ONLY, NULL, 412},
+    {"DELETE", "/v1/scenes/t?x=1", NULL, NULL, 400},
+    {"DELETE", "/v1/scenes/t", "Obbd-If-Epoch: x", NULL, 400},
     {"DELETE", "/v1/scenes/t", NULL, NULL, 204},
     {"DELETE", "/v1/scenes/t", NULL, NULL, 404},
 
@@ -93,6 +96,7 @@ static const struct row rows[] = {
     {"POST", "/v1/scenes/i/import", LINES, HEADER(5), 200},
     {"POST", "/v1/scenes/i/import", LINES, "{", 400},
     {"POST", "/v1/scenes/i/import", LINES, HEADER(4), 200},
+    {"POST", "/v1/scenes/i/import", LINES, HEADER(5) "{\"name\":\"a\"," FRAMELESS "}\n", 404},
     {"POST", "/v1/scenes/i/import", ONLY "\n" LINES, HEADER(5), 412},
     {"POST", "/v1/scenes/i/import", NULL, HEADER(5), 415},
     {"POST", "/v1/scenes/i/import", LINES, "{}\n", 422},
@@ -150,6 +154,8 @@ static const struct row rows[] = {
     {"POST", S "/boxes/c/merge", TEXT, "{\"with\":[\"a\"]}", 415},
     {"POST", S "/boxes/c/merge", NULL, "{\"with\":[]}", 422},
     {"DELETE", S "/boxes/c", ONLY, NULL, 412},
+    {"DELETE", S "/boxes/c?x=1", NULL, NULL, 400},
+    {"DELETE", S "/boxes/%2E%2E", NULL, NULL, 422},
     {"DELETE", S "/boxes/c", NULL, NULL, 204},
     {"DELETE", S "/boxes/c", NULL, NULL, 404},
 
@@ -176,6 +182,8 @@ static const struct row rows[] = {
     {"GET", "/v1/scenes/none/frames", NULL, NULL, 404},
     {"GET", S "/frames", EPOCH, NULL, 412},
     {"DELETE", S "/frames/f", ONLY, NULL, 412},
+    {"DELETE", S "/frames/f?x=1", NULL, NULL, 400},
+    {"GET", S "/frames/%2E%2E", NULL, NULL, 422},
     {"DELETE", S "/frames/f", NULL, NULL, 204},
     {"DELETE", S "/frames/f", NULL, NULL, 404},
 
@@ -214,6 +222,9 @@ static const struct row rows[] = {
     {"POST", S "/commit", NULL, "{\"if_revision\":99}", 412},
     {"POST", S "/commit", TEXT, "{}", 415},
     {"POST", S "/commit", NULL, "{\"commit\":1}", 422},
+
+    {"PUT", "/v1/scenes/plane", NULL, "{\"dimensions\":3}", 201},
+    {"PUT", "/v1/scenes/plane", NULL, "{\"dimensions\":2}", 200},
 
     {"GET", "/", NULL, NULL, 200},
     {"GET", "/openapi.json", NULL, NULL, 200},
@@ -276,16 +287,18 @@ static size_t send_queries(struct http_client *client)
 {
     size_t sent = 0;
     for (size_t i = 0; i < sizeof kinds / sizeof kinds[0]; i++) {
-        char here[64], nowhere[64], good[64], past[64];
+        char here[64], nowhere[64], plane[64], good[64], past[64], first[64];
         (void)snprintf(here, sizeof here, S "/query/%s", kinds[i].kind);
         (void)snprintf(nowhere, sizeof nowhere, "/v1/scenes/none/query/%s", kinds[i].kind);
+        (void)snprintf(plane, sizeof plane, "/v1/scenes/plane/query/%s", kinds[i].kind);
+        (void)snprintf(first, sizeof first, "{%s,\"at\":{\"revision\":0}}", kinds[i].items);
         (void)snprintf(good, sizeof good, "{%s}", kinds[i].items);
         (void)snprintf(past, sizeof past, "{%s," PAST, kinds[i].items);
         const struct row queries[] = {
             {"POST", here, NULL, good, 200},    {"POST", here, NULL, "{", 400},
             {"POST", nowhere, NULL, good, 404}, {"POST", here, NULL, past, 410},
             {"POST", here, TEXT, good, 415},    {"POST", here, NULL, "{\"query\":1}", 422},
-            {"POST", here, EPOCH, good, 412}};
+            {"POST", here, EPOCH, good, 412},   {"POST", plane, NULL, first, 409}};
         for (size_t j = 0; j < sizeof queries / sizeof queries[0]; j++, sent++)
             send_row(client, &queries[j]);
     }
