@@ -288,6 +288,7 @@ START_TEST(what_is_no_http_is_refused_in_html_or_cut)
     } cases[] = {
         {"a request line of 80 KB", line, 414},
         {"80 KB of headers", fields, 431},
+        {"a version that is not 1.x", "GET /healthz HTTP/2.0\r\n" HOST "\r\n", 505},
         {"a line without a colon", "GET /healthz HTTP/1.1\r\n" HOST "no colon\r\n\r\n", 400},
         {"a chunk whose size is no number",
          PUT_BOX HOST "Content-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n"
