@@ -167,6 +167,85 @@ START_TEST(each_kind_can_be_asked_again)
 END_TEST
 
 /* The same in CBOR, bodies and answers, with typed arrays; and the list in CBOR. */
+/* Posts a recorded query with one member of the recorded `at` in place of its own. Returns the
+ * answer, which the caller owns. */
+static json_t *ask_same_state(const json_t *entry)
+{
+    const json_t *at = json_object_get(entry, "at"), *query = json_object_get(entry, "query");
+    const json_t *own = json_object_get(query, "at");
+    const bool by_time =
+        (json_object_get(own, "time") != NULL || json_object_get(own, "ago") != NULL) &&
+        json_integer_value(json_object_get(at, "revision")) <
+            json_integer_value(json_object_get(entry, "revision"));
+    const char *member = by_time ? "time" : "revision";
+    json_t *body = json_copy((json_t *)(uintptr_t)query);
+    ck_assert_int_eq(
+        json_object_set_new(body, "at", json_pack("{s:O}", member, json_object_get(at, member))),
+        0);
+    char *text = json_dumps(body, JSON_COMPACT);
+    json_t *again =
+        ask("POST", test_text("/v1/scenes/s/query/%s", text_of(entry, "kind")), text, 200);
+    free(text);
+    json_decref(body);
+    return again;
+}
+
+/* A member of the recorded `at` names the state that was asked, whatever was committed since; the
+ * whole `at` is refused. */
+START_TEST(the_state_of_each_can_be_asked_again)
+{
+    static const char *const asked[] = {"null",
+                                        "{\"revision\":1}",
+                                        "{\"revision\":2}", /* 3 is of the same time */
+                                        "{\"revision\":99,\"clamp\":true}",
+                                        "{\"time\":150}",
+                                        "{\"time\":200}",
+                                        "{\"time\":250}",
+                                        "{\"time\":250,\"interpolate\":false}",
+                                        "{\"time\":320}",
+                                        "{\"time\":350}",
+                                        "{\"time\":9,\"clamp\":true}",
+                                        "{\"time\":999,\"clamp\":true}",
+                                        "{\"ago\":170}",
+                                        "{\"ago\":0}",
+                                        "{\"ago\":1e6,\"clamp\":true}"};
+    enum { ASKED = sizeof asked / sizeof asked[0] };
+    static const char commit[] =
+        "{\"time\":%d,\"put\":{\"a\":{\"center\":[%d,0,0],\"half_extents\":[1,1,1]}}}";
+    static const int before[][2] = {{100, 0}, {200, 2}, {200, 3}, {300, 4}};
+    static const int since[][2] = {{350, 8}, {350, 9}, {450, 20}};
+    send_to("PUT", "/v1/scenes/s", "{\"record\":100,\"history\":{\"span\":10000,\"commits\":64}}");
+    for (size_t i = 0; i < sizeof before / sizeof before[0]; i++)
+        send_to("POST", "/v1/scenes/s/commit", test_text(commit, before[i][0], before[i][1]));
+    send_to("POST", "/v1/scenes/s/commit", "{\"time\":350}");
+    for (size_t i = 0; i < ASKED; i++)
+        send_to("POST", "/v1/scenes/s/query/nearest",
+                i == 0
+                    ? "{\"points\":[[0,5,0]],\"want\":[\"pose\"]}"
+                    : test_text("{\"points\":[[0,5,0]],\"want\":[\"pose\"],\"at\":%s}", asked[i]));
+    json_t *listed = list("");
+    ck_assert_uint_eq(json_array_size(entries(listed)), ASKED);
+    for (size_t i = 0; i < sizeof since / sizeof since[0]; i++)
+        send_to("POST", "/v1/scenes/s/commit", test_text(commit, since[i][0], since[i][1]));
+    for (size_t i = 0; i < ASKED; i++) {
+        const json_t *entry = json_array_get(entries(listed), i);
+        json_t *again = ask_same_state(entry);
+        ck_assert_msg(json_equal(json_object_get(again, "results"),
+                                 json_object_get(json_object_get(entry, "answer"), "results")),
+                      "%s: %s", asked[i], answer.body);
+        json_decref(again);
+        char *whole = json_dumps(json_object_get(entry, "at"), JSON_COMPACT);
+        again = ask("POST", "/v1/scenes/s/query/point",
+                    test_text("{\"points\":[],\"at\":%s}", whole), 422);
+        ck_assert_str_eq(text_of(again, "pointer"), "/at/time");
+        free(whole);
+        json_decref(again);
+    }
+    printf("%d states\n", (int)ASKED);
+    json_decref(listed);
+}
+END_TEST
+
 START_TEST(queries_in_cbor_are_told_as_json)
 {
     static const char *const both[] = {"Content-Type: application/cbor", "Accept: application/cbor",
@@ -504,6 +583,7 @@ int main(void)
     tcase_set_timeout(tc, test_patience(60));
     tcase_add_checked_fixture(tc, start, stop);
     tcase_add_test(tc, each_kind_can_be_asked_again);
+    tcase_add_test(tc, the_state_of_each_can_be_asked_again);
     tcase_add_test(tc, queries_in_cbor_are_told_as_json);
     tcase_add_test(tc, queries_of_commits_are_recorded);
     tcase_add_test(tc, lists_are_narrowed_and_paged);
