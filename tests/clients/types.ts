@@ -29,7 +29,7 @@ type Agrees<Ours, Theirs> =
 type Sent<K, Items, Options> = Omit<Options, "at"> & Items & { kind?: K; at?: o.At };
 /** An entry of a commit's queries. */
 type Entry =
-    | Entered<"pairs", { pairs: [o.BoxRef, o.BoxRef][] | number[] }, o.PairsOptions>
+    | Entered<"pairs", { pairs: [o.BoxRef, o.BoxRef][] | o.BoxRef[] }, o.PairsOptions>
     | Entered<"all-pairs", object, o.AllPairsOptions>
     | Entered<"overlap", { shapes: o.Shape[] }, o.OverlapOptions>
     | Entered<"point", { points: o.Numbers[] | o.Numbers }, o.PointOptions>
@@ -74,7 +74,7 @@ export interface Agreed {
     Ray: Agrees<o.Ray, Schemas["Ray"]>;
     RayColumns: Agrees<o.RayColumns, Schemas["RayColumns"]>;
     Sweep: Agrees<o.Sweep, Schemas["SweepFields"]["sweeps"][number]>;
-    PairsQuery: Agrees<Sent<"pairs", { pairs: [o.BoxRef, o.BoxRef][] | number[] }, o.PairsOptions>, Schemas["PairsQuery"]>;
+    PairsQuery: Agrees<Sent<"pairs", { pairs: [o.BoxRef, o.BoxRef][] | o.BoxRef[] }, o.PairsOptions>, Schemas["PairsQuery"]>;
     AllPairsQuery: Agrees<Sent<"all-pairs", object, o.AllPairsOptions>, Schemas["AllPairsQuery"]>;
     OverlapQuery: Agrees<Sent<"overlap", { shapes: o.Shape[] }, o.OverlapOptions>, Schemas["OverlapQuery"]>;
     PointQuery: Agrees<Sent<"point", { points: o.Numbers[] | o.Numbers }, o.PointOptions>, Schemas["PointQuery"]>;

@@ -35,6 +35,36 @@ START_TEST(references_resolve_and_examples_fit_their_schemas)
 }
 END_TEST
 
+/* Rules of which a schema says more than the types of fields. */
+START_TEST(schemas_allow_what_the_service_takes)
+{
+    static const struct {
+        const char *name, *value;
+        bool fits;
+    } cases[] = {
+        {"Commit", "{\"restart\":true,\"time\":5}", true},
+        {"Commit", "{\"restart\":true}", false},
+        {"Commit", "{\"restart\":false}", true},
+        {"Commit", "{\"time\":5}", true},
+        {"PairsQuery", "{\"by\":\"id\",\"pairs\":[1,2]}", true},
+        {"PairsQuery", "{\"by\":\"id\",\"pairs\":[\"a\",2]}", true},
+        {"PairsQuery", "{\"by\":\"id\",\"pairs\":[[\"a\",9007199254740992]]}", true},
+        {"PairsQuery", "{\"by\":\"id\",\"pairs\":[[\"a\",9007199254740994]]}", false},
+        {"AllPairsQuery", "{\"limit\":9007199254740992}", true},
+        {"AllPairsQuery", "{\"limit\":9007199254740994}", false},
+        {"NearestQuery", "{\"points\":[],\"k\":9007199254740992}", true},
+        {"NearestQuery", "{\"points\":[],\"k\":9007199254740994}", false},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        json_t *value = json_loads(cases[i].value, 0, NULL);
+        const char *fault = schema_check_value(schema, cases[i].name, value, false);
+        ck_assert_msg((fault == NULL) == cases[i].fits, "%s: %s", cases[i].value,
+                      fault != NULL ? fault : "fits");
+        json_decref(value);
+    }
+}
+END_TEST
+
 /* Each exchange of proto/contract/examples fits the document as a whole: operation, parameters,
  * bodies, status. */
 START_TEST(exchanges_of_the_examples_fit_the_document)
@@ -329,6 +359,7 @@ int main(void)
     TCase *tc = tcase_create("openapi");
     tcase_add_checked_fixture(tc, load, unload);
     tcase_add_test(tc, references_resolve_and_examples_fit_their_schemas);
+    tcase_add_test(tc, schemas_allow_what_the_service_takes);
     tcase_add_test(tc, exchanges_of_the_examples_fit_the_document);
     tcase_add_test(tc, the_validator_tells_what_fits_from_what_does_not);
     tcase_add_test(tc, the_validator_finds_the_operation_and_holds_exchanges_against_it);
