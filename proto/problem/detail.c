@@ -79,8 +79,11 @@ const char *wire_list_words(struct obb_arena *arena, const obb_str *words, int c
 
 static size_t least(size_t a, size_t b) { return a < b ? a : b; }
 
+static char lower(char c) { return c >= 'A' && c <= 'Z' ? (char)(c - 'A' + 'a') : c; }
+
 /* Returns the edits between two texts of at most 64 bytes (optimal string alignment, as in
- * Damerau, "A technique for computer detection and correction of spelling errors", 1964). */
+ * Damerau, "A technique for computer detection and correction of spelling errors", 1964). The case
+ * of a letter is no edit. */
 static size_t edits(obb_str a, obb_str b)
 {
     size_t row[3][65];
@@ -91,10 +94,10 @@ static size_t edits(obb_str a, obb_str b)
         const size_t *const two_above = row[(i + 1) % 3];
         here[0] = i;
         for (size_t j = 1; j <= b.length; j++) {
-            const bool same = a.bytes[i - 1] == b.bytes[j - 1];
+            const bool same = lower(a.bytes[i - 1]) == lower(b.bytes[j - 1]);
             here[j] = least(above[j - 1] + !same, least(above[j], here[j - 1]) + 1);
-            if (i > 1 && j > 1 && a.bytes[i - 1] == b.bytes[j - 2] &&
-                a.bytes[i - 2] == b.bytes[j - 1])
+            if (i > 1 && j > 1 && lower(a.bytes[i - 1]) == lower(b.bytes[j - 2]) &&
+                lower(a.bytes[i - 2]) == lower(b.bytes[j - 1]))
                 here[j] = least(here[j], two_above[j - 2] + 1);
         }
     }

@@ -31,8 +31,9 @@ const char *
 wire_detail(struct obb_arena *arena, const char *format, ...);
 
 /* Returns the known word with the fewest edits (insert, delete, replace or swap characters) to the
- * text. Among equals it is the first. Only the first 64 bytes of the text count. `count` is at
- * least 1. A text that is a known word takes a comparison of each word, any other one 2 us. */
+ * text. The case of ASCII letters does not count. Among equals it is the first. Only the first 64
+ * bytes of the text count. `count` is at least 1. A text that is a known word takes a comparison of
+ * each word, any other one 2 us. */
 obb_str wire_nearest(obb_str text, const obb_str *known, int count);
 
 /* Returns the words with ", " between them, in the arena. Never NULL, as wire_detail. */

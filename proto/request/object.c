@@ -11,6 +11,7 @@ bool wire_object_enter(struct wire_object *object, struct wire_cursor *c, const 
     object->c = c;
     object->fields = fields;
     object->count = count;
+    object->kinds_with = NULL;
     object->likely = 0;
     object->seen = 0;
     object->place = wire_place(c);
@@ -32,7 +33,12 @@ static int find_field(const struct wire_object *object, obb_str key)
 static void refuse_field(const struct wire_object *object, obb_str key, size_t place)
 {
     struct obb_arena *arena = object->c->arena;
-    const obb_str nearest = wire_nearest(key, object->fields, object->count);
+    obb_str fit[WIRE_FIELDS];
+    int count = 0;
+    for (int i = 0; i < object->count; i++)
+        if (object->kinds_with == NULL || (object->kinds_with[i] & object->kinds) != 0)
+            fit[count++] = object->fields[i];
+    const obb_str nearest = wire_nearest(key, fit, count);
     (void)wire_fail_at(object->c, WIRE_UNKNOWN_FIELD, place,
                        wire_detail(arena, "the nearest known one is \"%s\"", nearest.bytes));
 }

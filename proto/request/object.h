@@ -17,13 +17,18 @@ struct wire_object {
     struct wire_cursor *c;
     const obb_str *fields; /* at most WIRE_FIELDS, in the order in which clients mostly send them */
     int count;
+    /* NULL, or a set of bits for each field: a field that has none of the bits of `kinds` is not
+     * named as the nearest to an unknown one */
+    const unsigned *kinds_with;
+    unsigned kinds;
     int likely;                /* the field after the last one read: tried first */
     uint32_t seen;             /* bit i: field i was read */
     size_t place;              /* of the object, as wire_place */
     size_t where[WIRE_FIELDS]; /* of the value of each field that was read */
 };
 
-/* Enters the object at the cursor. Returns false if the cursor failed. */
+/* Enters the object at the cursor. The caller may set `kinds_with` and `kinds` then. Returns false
+ * if the cursor failed. */
 bool wire_object_enter(struct wire_object *object, struct wire_cursor *c, const obb_str *fields,
                        int count);
 

@@ -553,6 +553,8 @@ bool wire_read_query_object(struct wire_cursor *c, const obb_query_kind *kind, i
     query.limit = query.kind == OBB_QUERY_ALL_PAIRS ? DEFAULT_PAIR_LIMIT : DEFAULT_LIMIT;
     if (!wire_object_enter(&o, c, query_fields, QUERY_FIELDS))
         return false;
+    o.kinds_with = kinds_with;
+    o.kinds = KIND_BIT(query.kind);
     const bool sound = read_fields(&r, &o) && fields_agree(&r, &o);
     if (sound)
         *out = query;

@@ -38,6 +38,9 @@ START_TEST(the_nearest_word_has_the_fewest_edits)
                  {"rotaiton", "rotation"},
                  {"axis", "axes"},
                  {"maxx", "max"},
+                 {"AXES", "axes"},
+                 {"CENTRE", "center"},
+                 {"MNI", "min"},
                  {"half_extent", "half_extents"},
                  {"mni", "min"}};
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)

@@ -264,7 +264,15 @@ START_TEST(details_say_what_is_taken)
          "the nearest known one is \"frustum\""},
         {DUMP_QUERY + OBB_QUERY_OVERLAP, 3, "{\"shapes\":[{\"centre\":[0,0,0]}]}", "unknown-field",
          "the nearest known one is \"center\""},
-        {DUMP_QUERY + OBB_QUERY_OVERLAP, 3, /* a far plane at infinity */
+        {DUMP_QUERY + OBB_QUERY_POINT, 3, "{\"POINTS\":[]}", "unknown-field",
+         "the nearest known one is \"points\""},
+        {DUMP_QUERY + OBB_QUERY_POINT, 3, "{\"shapes\":[]}", "unknown-field",
+         "does not fit this kind of query"},
+        {DUMP_QUERY + OBB_QUERY_RAY, 3, "{\"mod\":\"any\"}", "unknown-field",
+         "the nearest known one is \"mode\""},
+        {DUMP_QUERY + OBB_QUERY_POINT, 3, "{\"mod\":\"any\"}", "unknown-field",
+         "the nearest known one is \"kind\""}, /* what is nearest of those that it takes */
+        {DUMP_QUERY + OBB_QUERY_OVERLAP, 3,    /* a far plane at infinity */
          "{\"shapes\":[{\"frustum\":[1,0,0,0,0,1,0,0,0,0,-1,-1,0,0,-0.2,0]}]}", "singular",
          "finite corners"},
     };
