@@ -1,6 +1,5 @@
 #include "proto/reply/reply_recorded.h"
 
-#include "core/base/cancel.h"
 #include "proto/base/double.h"
 #include "proto/codec/walk.h"
 #include "proto/reply/reply_body.h"
