@@ -186,9 +186,9 @@ static bool history_fits(const srv_config *config, char *error, size_t error_siz
     return false;
 }
 
-static bool holds(struct srv_request *request)
+static bool admit_again(struct srv_request *request, wire_problem *problem)
 {
-    return srv_admit_holds(request->services->admit, request);
+    return srv_admit_again(request->services->admit, request, problem);
 }
 
 static bool create_base(struct srv_server *server, size_t workers)
@@ -310,7 +310,7 @@ static bool create_http(struct srv_server *server)
                                    .admit = admit,
                                    .find_epoch = srv_epoch_find,
                                    .precede = srv_request_wakes,
-                                   .holds = holds};
+                                   .admit_again = admit_again};
     return srv_http_create(&http, &server->http);
 }
 

@@ -122,10 +122,11 @@ static const char *denies(const struct srv_admit *a, const struct srv_request *r
     return NULL;
 }
 
-static void grant(const struct srv_admit *a, srv_grant *out, const wire_token *token)
+static void grant(const struct srv_admit *a, struct srv_request *request, const wire_token *token)
 {
-    out->version = a->version;
-    out->expiry = token->expires ? token->expiry : INT64_MAX;
+    request->token = token;
+    request->grant.version = a->version;
+    request->grant.expiry = token->expires ? token->expiry : INT64_MAX;
 }
 
 bool srv_admit_request(struct srv_admit *a, struct srv_request *request, const char *authorization,
@@ -153,38 +154,34 @@ bool srv_admit_request(struct srv_admit *a, struct srv_request *request, const c
         return false;
     }
     request->scopes = token->scopes;
-    request->token = token;
     request->grant.by_token = true;
     memcpy(request->grant.sha256, token->sha256, sizeof request->grant.sha256);
-    grant(a, &request->grant, token);
+    grant(a, request, token);
     const char *reason = denies(a, request, token);
     if (reason != NULL)
         *problem = wire_problem_http(403, reason);
     return reason == NULL;
 }
 
-bool srv_admit_holds(const struct srv_admit *a, struct srv_request *request)
+bool srv_admit_again(const struct srv_admit *a, struct srv_request *request, wire_problem *problem)
 {
+    static const char gone[] = "the token has expired meanwhile, or was taken back";
     if (!request->grant.by_token)
         return true;
     if (request->grant.version != a->version) {
         const wire_token *token = srv_auth_find_hash(a->auth, request->grant.sha256);
-        if (token == NULL || denies(a, request, token) != NULL)
+        const char *reason = token != NULL ? denies(a, request, token) : NULL;
+        if (token == NULL || reason != NULL) {
+            *problem = wire_problem_http(token == NULL ? 401 : 403, token == NULL ? gone : reason);
             return false;
-        grant(a, &request->grant, token);
+        }
+        grant(a, request, token);
+        request->scopes &= token->scopes; /* they may be fewer now */
     }
-    return time(NULL) < request->grant.expiry;
-}
-
-bool srv_admit_again(const struct srv_admit *a, struct srv_request *request)
-{
-    if (!srv_admit_holds(a, request))
-        return false;
-    request->token =
-        request->grant.by_token ? srv_auth_find_hash(a->auth, request->grant.sha256) : NULL;
-    if (request->token != NULL)
-        request->scopes &= request->token->scopes; /* they may be fewer now */
-    return true;
+    if (time(NULL) < request->grant.expiry)
+        return true;
+    *problem = wire_problem_http(401, gone);
+    return false;
 }
 
 bool srv_admit_scene(const struct srv_admit *a, const struct srv_request *request, obb_str scene)

@@ -37,13 +37,13 @@ const struct srv_auth *srv_admit_tokens(const struct srv_admit *admit);
 bool srv_admit_request(struct srv_admit *admit, struct srv_request *request,
                        const char *authorization, wire_problem *problem);
 
-/* Returns whether the token by which the request was admitted still admits it: it is in use, has
- * not expired, and has the scope and the scene. True without tokens. Looks the token up only after
- * a reload. */
-bool srv_admit_holds(const struct srv_admit *admit, struct srv_request *request);
-
-/* Does the same, and sets request->token anew, for a request whose handler is called anew. */
-bool srv_admit_again(const struct srv_admit *admit, struct srv_request *request);
+/* Checks that the token by which the request was admitted still admits it: it is in use and has not
+ * expired (401), and has the scope and the scene (403). Looks the token up only after a reload, and
+ * then sets request->token anew and takes away the scopes that the token lost. Called before a
+ * handler is called later than admission, and for open streams. Returns false if the request is
+ * refused, as *problem says. True without tokens. */
+bool srv_admit_again(const struct srv_admit *admit, struct srv_request *request,
+                     wire_problem *problem);
 
 /* Returns whether the token by which the request was admitted is for the scene, too. True without
  * tokens. */

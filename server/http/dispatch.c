@@ -118,11 +118,23 @@ static bool on_headers(struct srv_exchange *x, const char *method, const char *v
 
 /* ---- The handler ----------------------------------------------------------------------------- */
 
+/* Admits the request again: the tokens may have been read anew while its body arrived. */
+static void check_again(struct srv_exchange *x)
+{
+    const srv_http_options *options = x->all->options;
+    if (x->refused || !x->admitted || options->admit_again == NULL ||
+        options->admit_again(&x->request, &x->refusal))
+        return;
+    x->refused = true;
+    x->admitted = false;
+}
+
 /* The request is complete. Answers it, or leaves that to its handler. */
 static void handle(struct srv_exchange *x)
 {
     struct srv_request *request = &x->request;
     x->handled = true;
+    check_again(x);
     if (x->refused) {
         srv_reply_problem(request, &x->refusal);
         return;

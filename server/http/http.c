@@ -99,8 +99,10 @@ bool srv_http_idle(const struct srv_http *http) { return http->exchanges.active 
 
 void srv_http_recheck(struct srv_http *http)
 {
+    wire_problem problem; /* nobody hears of it: the answer has begun */
     for (struct srv_connection *c = http->connections.oldest; c != NULL; c = c->newer)
-        if (c->phase == SRV_PHASE_STREAM && !http->options.holds(&c->exchange->request))
+        if (c->phase == SRV_PHASE_STREAM &&
+            !http->options.admit_again(&c->exchange->request, &problem))
             srv_connection_cut(c);
 }
 

@@ -44,8 +44,8 @@ bool srv_http_idle(const struct srv_http *http);
 /* Returns the number of open connections. */
 size_t srv_http_connections(const struct srv_http *http);
 
-/* Closes the connections of streams whose request options.holds denies, so that each client sees
- * that its answer is not complete. O(connections). */
+/* Closes the connections of streams whose request options.admit_again refuses, so that each client
+ * sees that its answer is not complete. O(connections). */
 void srv_http_recheck(struct srv_http *http);
 
 /* Cancels all requests and cuts all connections. Each connection goes when its handler has

@@ -37,9 +37,10 @@ typedef struct srv_http_options {
      * called later. May be NULL. */
     bool (*precede)(struct srv_request *request);
 
-    /* Returns whether a request that was admitted would be admitted by its token now. May be
-     * NULL. */
-    bool (*holds)(struct srv_request *request);
+    /* Decides whether a request that was admitted may still go on: the tokens may be others since.
+     * Called before the handler, and for open streams. Returns false after it has filled *problem.
+     * May be NULL if `admit` is NULL and srv_http_recheck is not called. */
+    bool (*admit_again)(struct srv_request *request, wire_problem *problem);
 } srv_http_options;
 
 #endif

@@ -11,8 +11,8 @@ struct srv_await;
 struct srv_exchange;
 struct srv_services;
 
-/* The token that a request was admitted by, so that options.holds can ask for it again while the
- * answer is a stream. Set and used by admission. */
+/* The token that a request was admitted by, so that options.admit_again can ask for it again. Set
+ * and used by admission. */
 typedef struct srv_grant {
     bool by_token;            /* false: no token was needed */
     unsigned char sha256[32]; /* of the token's text */
@@ -36,7 +36,7 @@ struct srv_request {
     struct obb_arena arena;    /* freed with the request; draws from options.budget */
     struct wire_buf reply;     /* the body that srv_reply sends; draws likewise */
     unsigned scopes;           /* WIRE_SCOPE_… that the sender has; set by options.admit */
-    const wire_token *token;   /* of the sender, valid until the handler returns; NULL: no tokens */
+    const wire_token *token;   /* of the sender, valid while the handler runs; NULL: no tokens */
     srv_grant grant;           /* likewise, valid until the request ends */
     const char *id;            /* X-Request-Id if sent and printable, for the log and the answer */
     uint64_t number;       /* counts the requests of this process; the id in the log without `id` */

@@ -55,15 +55,14 @@ void srv_reply_cancelled(struct srv_request *request)
 void srv_request_again(struct srv_request *request)
 {
     const struct srv_admit *admit = request->services->admit;
+    wire_problem problem;
     request->on_cancel = NULL;
-    if (admit == NULL || srv_admit_again(admit, request)) {
-        if (request->services->precede == NULL || !request->services->precede(request))
-            request->route->handler(request);
+    if (admit != NULL && !srv_admit_again(admit, request, &problem)) {
+        srv_reply_problem(request, &problem);
         return;
     }
-    const wire_problem problem =
-        wire_problem_http(401, "the token has expired meanwhile, or was taken back or narrowed");
-    srv_reply_problem(request, &problem);
+    if (request->services->precede == NULL || !request->services->precede(request))
+        request->route->handler(request);
 }
 
 static void on_cancel(struct srv_request *request)

@@ -112,10 +112,13 @@ static void fill_scene(void)
 
 #define READER_HASH "3d0941964aa3ebdcb00ccef58b1bb399f9f898465e9886d5aec7f31090a0fb30"
 #define ADMIN_HASH  "8c6976e5b5410415bde908bd4dee15dfb167a9c873fc4bb8a81f6f2ab448a918"
+#define WRITER_HASH "b93006774cbdd4b299389a03ac3d88c3a76b460d538795bc12718011a909fba5"
+#define PEN_HASH    "e21a6b0cb193057e06ac16b813443b3e6abae0db22762c6956a78ea049453058"
 #define ENTRY(name, hash, scopes, scenes, more)                                                    \
     "{\"name\":\"" name "\",\"sha256\":\"" hash "\",\"scopes\":[" scopes "],\"scenes\":[\"" scenes \
     "\"]" more "}"
-#define ADMIN_ENTRY ENTRY("a", ADMIN_HASH, "\"read\",\"write\",\"admin\"", "*", "")
+#define WRITER_ENTRY(scopes, scenes) ENTRY("w", WRITER_HASH, scopes, scenes, "")
+#define ADMIN_ENTRY                  ENTRY("a", ADMIN_HASH, "\"read\",\"write\",\"admin\"", "*", "")
 
 /* What is open is asked for its token again: one that was removed, one for other scenes, one that
  * lost its scope. */
@@ -143,6 +146,87 @@ START_TEST(a_hangup_ends_the_streams_whose_tokens_allow_them_no_more)
         ck_assert_int_eq(kill(getpid(), SIGHUP), 0);
         await_answer(200);
     }
+}
+END_TEST
+
+/* Sends the head of a request with a body of this length, and returns when it has been admitted. */
+static int send_head(const char *token, const char *path, size_t body)
+{
+    static const char go_on[] = "HTTP/1.1 100 Continue\r\n\r\n";
+    char text[512];
+    const int s = dial();
+    const int length = snprintf(text, sizeof text,
+                                "POST %s HTTP/1.1\r\nHost: localhost\r\n%s"
+                                "Content-Type: application/json\r\nConnection: close\r\n"
+                                "Expect: 100-continue\r\nContent-Length: %zu\r\n\r\n",
+                                path, token, body);
+    ck_assert_int_eq(send(s, text, (size_t)length, MSG_NOSIGNAL), length);
+    ck_assert_int_eq(recv(s, text, sizeof go_on - 1, MSG_WAITALL), sizeof go_on - 1);
+    ck_assert_msg(memcmp(text, go_on, sizeof go_on - 1) == 0, "%.25s", text);
+    return s;
+}
+
+/* Sends the body, and returns the status of the answer, which is in `heard`. */
+static int send_body(int s, const char *body)
+{
+    ck_assert_int_eq(send(s, body, strlen(body), MSG_NOSIGNAL), (ssize_t)strlen(body));
+    size_t got = 0;
+    for (ssize_t n; (n = recv(s, heard + got, sizeof heard - 1 - got, 0)) > 0;)
+        got += (size_t)n;
+    heard[got] = '\0';
+    close(s);
+    return (int)strtol(heard + 9, NULL, 10);
+}
+
+/* Replaces the file of tokens, and returns when the service has read it. The file is told from the
+ * one before by whether it has the token "pen". */
+static void replace_tokens(const char *text)
+{
+    const bool pen = strstr(text, PEN_HASH) != NULL;
+    write_file(tokens, text);
+    ck_assert_int_eq(kill(getpid(), SIGHUP), 0);
+    while ((ask_with(PEN, "GET", "/v1/scenes", "%s", "") == 403) != pen)
+        wait_ms(10);
+}
+
+START_TEST(a_token_that_changes_while_a_body_arrives_counts_as_it_is_then)
+{
+    static const char commit[] = "{\"put\":{\"late\":" BOX "}}";
+    static const struct {
+        const char *file;
+        int status;
+    } cases[] = {
+        {"{\"tokens\":[" ADMIN_ENTRY "]}", 401},
+        {"{\"tokens\":[" ADMIN_ENTRY "," WRITER_ENTRY("\"read\",\"write\"", "other") "]}", 403},
+        {"{\"tokens\":[" ADMIN_ENTRY "," WRITER_ENTRY("\"read\"", "*") "]}", 403},
+        {"{\"tokens\":[" ADMIN_ENTRY "," WRITER_ENTRY("\"read\",\"write\"", "*") "]}", 200},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        const int s = send_head(WRITER, "/v1/scenes/match-1/commit", strlen(commit));
+        replace_tokens(cases[i].file);
+        const int got = send_body(s, commit);
+        ck_assert_msg(got == cases[i].status, "%zu: %d\n%s", i, got, heard);
+        ck_assert((strstr(heard, "Obbd-Epoch") != NULL) ==
+                  (i >= 2)); /* the token is for the scene */
+        ck_assert_int_eq(ask_with(ADMIN, "GET", "/v1/scenes/match-1/boxes/late", "%s", ""),
+                         got == 200 ? 200 : 404);
+        replace_tokens(token_file);
+    }
+}
+END_TEST
+
+/* The token's name in a record is that of the tokens in use, as those at admission are freed. */
+START_TEST(a_query_whose_body_came_after_a_hangup_is_recorded_by_the_new_name)
+{
+    static const char point[] = "{\"points\":[[0,0,0]]}";
+    static const char file[] =
+        "{\"tokens\":[" ADMIN_ENTRY "," ENTRY("renamed", READER_HASH, "\"read\"", "*", "") "]}";
+    ck_assert_int_eq(ask_with(ADMIN, "PUT", "/v1/scenes/match-1", "%s", "{\"record\":9}"), 200);
+    const int s = send_head(READER, "/v1/scenes/match-1/query/point", strlen(point));
+    replace_tokens(file);
+    ck_assert_int_eq(send_body(s, point), 200);
+    ck_assert_int_eq(ask_with(ADMIN, "GET", "/v1/scenes/match-1/queries", "%s", ""), 200);
+    ck_assert_msg(strstr(heard, "\"token\":\"renamed\"}") != NULL, "%s", heard);
 }
 END_TEST
 
@@ -240,6 +324,8 @@ int main(void)
     tcase_add_test(tokens_case, a_hangup_does_not_wait_for_what_is_no_file);
     tcase_add_test(tokens_case, a_hangup_ends_the_streams_whose_tokens_allow_them_no_more);
     tcase_add_test(tokens_case, a_stream_ends_when_its_token_expires);
+    tcase_add_test(tokens_case, a_token_that_changes_while_a_body_arrives_counts_as_it_is_then);
+    tcase_add_test(tokens_case, a_query_whose_body_came_after_a_hangup_is_recorded_by_the_new_name);
     suite_add_tcase(suite, tokens_case);
     TCase *secure = tcase_create("secure");
     tcase_add_checked_fixture(secure, setup_secure, stop_and_remove);

@@ -105,13 +105,20 @@ START_TEST(a_request_that_waited_has_what_its_token_has_now)
     struct srv_request request = {.route = &route, .target.part_count = 1};
     ck_assert(srv_admit_request(a, &request, "Bearer test", &problem));
     ck_assert_uint_eq(request.scopes, WIRE_SCOPE_READ | WIRE_SCOPE_WRITE);
-    ck_assert(srv_admit_again(a, &request));
+    const wire_token *first = request.token;
+    ck_assert(srv_admit_again(a, &request, &problem));
+    ck_assert_ptr_eq(request.token, first);
     ck_assert_uint_eq(request.scopes, WIRE_SCOPE_READ | WIRE_SCOPE_WRITE);
     (void)snprintf(text, sizeof text, both, "");
     write_file(tokens, text);
     ck_assert_msg(srv_admit_reload(a, error, sizeof error), "%s", error);
-    ck_assert(srv_admit_again(a, &request));
+    ck_assert(srv_admit_again(a, &request, &problem));
     ck_assert_uint_eq(request.scopes, WIRE_SCOPE_READ);
+    ck_assert_ptr_eq(request.token, srv_auth_find(srv_admit_tokens(a), "Bearer test", 0));
+    write_file(tokens, "{\"tokens\":[]}");
+    ck_assert_msg(srv_admit_reload(a, error, sizeof error), "%s", error);
+    ck_assert(!srv_admit_again(a, &request, &problem));
+    ck_assert_int_eq(problem.status, 401);
     obb_arena_fini(&request.arena);
     srv_admit_destroy(a);
 }
