@@ -6,11 +6,15 @@
 #include "server/probe.h"
 #include "server/server.h"
 
+#include <errno.h>
+#include <fcntl.h>
 #include <malloc.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/resource.h>
+#include <unistd.h>
 
 extern char **environ; /* POSIX has it in no header */
 
@@ -20,6 +24,29 @@ static int fail(char *error)
     srv_log_one_line(error);
     (void)fprintf(stderr, "obbd: %s\n", error);
     return EXIT_FAILURE;
+}
+
+/* Opens /dev/null for reading in place of each of stdin, stdout and stderr that is closed. Otherwise
+ * a socket or a file of the service would get that number: output and log lines would go there, and
+ * libuv would abort when it closes it. Writing to such a descriptor fails, as to a closed one. */
+static void open_standard(void)
+{
+    int descriptor;
+    do
+        descriptor = open("/dev/null", O_RDONLY);
+    while (descriptor >= 0 && descriptor <= STDERR_FILENO);
+    if (descriptor >= 0)
+        (void)close(descriptor);
+}
+
+/* Ends what was printed. Returns `status`, or says why it did not arrive and returns 1. */
+static int end_output(int status)
+{
+    char error[128];
+    if (fflush(stdout) == 0 && !ferror(stdout))
+        return status;
+    (void)snprintf(error, sizeof error, "stdout: %s", strerror(errno));
+    return fail(error);
 }
 
 /* Raises the limit of descriptors to what --connection-limit needs, as far as the system allows:
@@ -61,7 +88,7 @@ static int verify(const srv_config *config)
         return fail(line);
     srv_log_one_line(line);
     (void)printf("obbd: %s\n", line);
-    return verdict == SRV_VERIFY_EQUAL ? EXIT_SUCCESS : EXIT_FAILURE;
+    return end_output(verdict == SRV_VERIFY_EQUAL ? EXIT_SUCCESS : EXIT_FAILURE);
 }
 
 /* Looks at a folder of --data and prints the one line about it. */
@@ -73,7 +100,7 @@ static int check_data(const srv_config *config)
         return fail(line);
     srv_log_one_line(line);
     (void)printf("obbd: %s\n", line);
-    return EXIT_SUCCESS;
+    return end_output(EXIT_SUCCESS);
 }
 
 /* Copies the folder of --data and prints the one line about it. */
@@ -84,41 +111,60 @@ static int backup(const srv_config *config)
         return fail(line);
     srv_log_one_line(line);
     (void)printf("obbd: %s\n", line);
-    return EXIT_SUCCESS;
+    return end_output(EXIT_SUCCESS);
+}
+
+/* Makes a token and prints it. */
+static int new_token(const srv_config *config)
+{
+    char error[512];
+    if (!srv_auth_new(config->new_token, config->scopes != NULL ? config->scopes : "read",
+                      config->scenes != NULL ? config->scenes : "*", stdout, error, sizeof error))
+        return fail(error);
+    return end_output(EXIT_SUCCESS);
+}
+
+/* Asks a daemon whether it is ready. */
+static int probe(const srv_config *config)
+{
+    char error[512];
+    return srv_probe(config, error, sizeof error) ? EXIT_SUCCESS : fail(error);
+}
+
+static int print_help(const srv_config *config)
+{
+    if (config->help)
+        srv_config_help(stdout);
+    else
+        srv_server_version(stdout);
+    return end_output(EXIT_SUCCESS);
+}
+
+/* Returns the command that stands in the options in place of the service, or NULL. */
+static int (*command_of(const srv_config *config))(const srv_config *)
+{
+    return config->help || config->version ? print_help
+           : config->verify != NULL        ? verify
+           : config->check_data != NULL    ? check_data
+           : config->backup != NULL        ? backup
+           : config->probe                 ? probe
+           : config->new_token != NULL     ? new_token
+                                           : NULL;
 }
 
 int main(int argc, char **argv)
 {
+    open_standard();
     tune_heap();
     char error[512];
     srv_config config;
     if (!srv_config_read(argc, argv, environ, &config, error, sizeof error))
         return fail(error);
-    if (config.help || config.version) {
-        if (config.help)
-            srv_config_help(stdout);
-        else
-            srv_server_version(stdout);
-        srv_config_fini(&config);
-        return EXIT_SUCCESS;
-    }
-
-    if (config.verify != NULL || config.check_data != NULL || config.backup != NULL) {
-        const int result = config.verify != NULL       ? verify(&config)
-                           : config.check_data != NULL ? check_data(&config)
-                                                       : backup(&config);
+    int (*const command)(const srv_config *) = command_of(&config);
+    if (command != NULL) {
+        const int result = command(&config);
         srv_config_fini(&config);
         return result;
-    }
-    if (config.probe || config.new_token != NULL) {
-        const bool good =
-            config.probe
-                ? srv_probe(&config, error, sizeof error)
-                : srv_auth_new(config.new_token, config.scopes != NULL ? config.scopes : "read",
-                               config.scenes != NULL ? config.scenes : "*", stdout, error,
-                               sizeof error);
-        srv_config_fini(&config);
-        return good ? EXIT_SUCCESS : fail(error);
     }
 
     /* writing to a client that went is an error of write, and must not end the process */

@@ -9,6 +9,7 @@
 #include <jansson.h>
 #include <signal.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
@@ -230,6 +231,131 @@ START_TEST(a_slow_query_has_its_tag_in_the_line)
 }
 END_TEST
 
+/* ---- Without stdin, stdout or stderr --------------------------------------------------------- */
+
+/* Starts the program with these arguments (NULL-terminated). descriptors: what is to be its stdin,
+ * stdout and stderr; -1: that one is closed. */
+static pid_t start_with(const char *const *arguments, const int descriptors[static 3])
+{
+    const char *name = getenv("OBBD");
+    char *argv[16] = {(char *)(uintptr_t)(name != NULL ? name : "build/obbd")};
+    for (size_t i = 0; arguments[i] != NULL; i++)
+        argv[i + 1] = (char *)(uintptr_t)arguments[i];
+    const pid_t pid = fork();
+    ck_assert_int_ge(pid, 0);
+    if (pid == 0) {
+        for (int i = 0; i < 3; i++)
+            if (descriptors[i] >= 0)
+                dup2(descriptors[i], i);
+            else
+                close(i);
+        for (int fd = 3; fd < 64; fd++)
+            close(fd);
+        execv(argv[0], argv);
+        _exit(127);
+    }
+    return pid;
+}
+
+static int status_of(pid_t pid)
+{
+    int status;
+    ck_assert_int_eq(waitpid(pid, &status, 0), pid);
+    return WIFEXITED(status) ? WEXITSTATUS(status) : -WTERMSIG(status);
+}
+
+START_TEST(what_is_closed_at_the_start_is_no_socket_later)
+{
+    char path[64], listen[80];
+    (void)snprintf(path, sizeof path, "/tmp/obbd-end-%d", (int)getpid());
+    (void)snprintf(listen, sizeof listen, "unix:%s", path);
+    const char *const arguments[] = {"--listen", listen, "--demo", "--log-level", "debug", NULL};
+    for (int closed = 0; closed < 8; closed++) {
+        const int null = open("/dev/null", O_RDWR);
+        int descriptors[3];
+        for (int i = 0; i < 3; i++)
+            descriptors[i] = (closed & 1 << i) != 0 ? -1 : null;
+        const pid_t pid = start_with(arguments, descriptors);
+        close(null);
+        while (access(path, F_OK) != 0) { /* the limit of the test ends it otherwise */
+            ck_assert_int_eq(waitpid(pid, NULL, WNOHANG), 0);
+            wait_ms(5);
+        }
+        for (int i = 0; i < 3; i++) {
+            char target[64] = "";
+            ck_assert_int_gt(
+                readlink(test_text("/proc/%d/fd/%d", (int)pid, i), target, sizeof target - 1), 0);
+            ck_assert_msg(strcmp(target, "/dev/null") == 0, "%d, %d: %s", closed, i, target);
+        }
+        ck_assert_int_eq(kill(pid, SIGTERM), 0);
+        ck_assert_int_eq(status_of(pid), 0);
+    }
+}
+END_TEST
+
+/* Runs the program with this stdout, or none (-1), and checks that it says why it failed. */
+static void check_lost(const char *const *arguments, int out, const char *why)
+{
+    char said[1024];
+    int ends[2];
+    ck_assert_int_eq(pipe(ends), 0);
+    const pid_t pid = start_with(arguments, (const int[]){STDIN_FILENO, out, ends[1]});
+    close(ends[1]);
+    size_t length = 0;
+    for (ssize_t n; (n = read(ends[0], said + length, sizeof said - 1 - length)) > 0;)
+        length += (size_t)n;
+    said[length] = '\0';
+    close(ends[0]);
+    const int status = status_of(pid);
+    ck_assert_msg(status == 1 && strcmp(said, why) == 0, "%s: %d, %s", arguments[0], status, said);
+}
+
+/* What was printed must have arrived: a token that nobody read is lost. */
+START_TEST(output_that_cannot_be_written_is_an_error)
+{
+    ck_assert_ptr_nonnull(mkdtemp(folder));
+    char data[64], copy[64];
+    (void)snprintf(data, sizeof data, "%s/data", folder);
+    (void)snprintf(copy, sizeof copy, "%s/copy", folder);
+    (void)snprintf(log_path, sizeof log_path, "%s/log", folder);
+    daemon_start(&daemon, (const char *[]){"--data", data, NULL});
+    struct http_client *client = http_open(daemon.url);
+    struct http_answer answer = {0};
+    http_send(client, "PUT", "/v1/scenes/s", NULL, "{}", &answer);
+    http_send(client, "GET", "/v1/scenes/s/log", NULL, NULL, &answer);
+    ck_assert_int_eq(answer.status, 200);
+    (void)write_file("log", answer.body);
+    http_answer_fini(&answer);
+    http_close(client);
+    ck_assert_int_eq(daemon_stop(&daemon), 0);
+
+    const char *const runs[][5] = {{"--help", NULL},
+                                   {"--version", NULL},
+                                   {"--new-token", "x", NULL},
+                                   {"--verify", log_path, NULL},
+                                   {"--check-data", data, NULL},
+                                   {"--data", data, "--backup", copy, NULL}};
+    const int full = open("/dev/full", O_WRONLY), null = open("/dev/null", O_WRONLY);
+    ck_assert(full >= 0 && null >= 0);
+    for (size_t i = 0; i < sizeof runs / sizeof *runs; i++) {
+        check_lost(runs[i], full, "obbd: stdout: No space left on device\n");
+        (void)unlink(copy);
+        check_lost(runs[i], -1, "obbd: stdout: Bad file descriptor\n");
+        (void)unlink(copy);
+        const int all[3] = {null, null, STDERR_FILENO};
+        ck_assert_int_eq(status_of(start_with(runs[i], all)), 0);
+        (void)unlink(copy);
+    }
+    close(full);
+    close(null);
+    ck_assert_int_eq(unlink(log_path), 0);
+    (void)unlink(test_text("%s/journal.db", data));
+    (void)unlink(test_text("%s/spare", data));
+    ck_assert_int_eq(rmdir(data), 0);
+    ck_assert_int_eq(rmdir(folder), 0);
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("end");
@@ -242,5 +368,10 @@ int main(void)
     tcase_add_test(tc, a_slow_request_has_a_line_with_its_id);
     tcase_add_loop_test(tc, a_slow_query_has_its_tag_in_the_line, 0, 2);
     suite_add_tcase(suite, tc);
+    TCase *standard = tcase_create("standard");
+    tcase_set_timeout(standard, test_timeout(30));
+    tcase_add_test(standard, what_is_closed_at_the_start_is_no_socket_later);
+    tcase_add_test(standard, output_that_cannot_be_written_is_an_error);
+    suite_add_tcase(suite, standard);
     return test_main(suite);
 }
