@@ -73,7 +73,8 @@ bool srv_address_read(const char *text, srv_address *out, char *error, size_t er
     return true;
 }
 
-/* Returns whether the file is a unix socket on which nobody listens. */
+/* Returns whether the file is a unix socket on which nobody listens. Does not wait: if the queue of
+ * who listens there is full, connect says EAGAIN. */
 static bool stale(const srv_address *address)
 {
     struct stat file;
@@ -82,8 +83,9 @@ static bool stale(const srv_address *address)
     const int probe = socket(AF_UNIX, SOCK_STREAM, 0);
     if (probe < 0)
         return false;
-    const bool refused =
-        connect(probe, &address->as.any, address->length) != 0 && errno == ECONNREFUSED;
+    const bool refused = fcntl(probe, F_SETFL, O_NONBLOCK) == 0 &&
+                         connect(probe, &address->as.any, address->length) != 0 &&
+                         errno == ECONNREFUSED;
     (void)close(probe);
     return refused;
 }
@@ -114,11 +116,12 @@ static bool bind_unix(int descriptor, srv_listener *listener)
      * only the main thread runs yet. */
     const mode_t before = umask(0117);
     int status = bind(descriptor, &address->as.any, address->length);
-    if (status != 0 && errno == EADDRINUSE && stale(address)) {
+    int reason = errno;
+    if (status != 0 && reason == EADDRINUSE && stale(address)) {
         (void)unlink(address->as.local.sun_path);
         status = bind(descriptor, &address->as.any, address->length);
+        reason = errno;
     }
-    const int reason = errno;
     (void)umask(before);
     if (status == 0)
         remember_file(listener);

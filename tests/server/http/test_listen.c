@@ -1,6 +1,8 @@
 #include "server/http/listen.h"
 #include "tests/support/test.h"
 
+#include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -128,6 +130,27 @@ START_TEST(unix_sockets_are_guarded_replaced_and_removed)
 }
 END_TEST
 
+START_TEST(a_unix_socket_with_a_full_queue_is_in_use)
+{
+    srv_listener first, second;
+    int waiting[16], count = 0;
+    ck_assert_msg(open_at(spec, &first), "%s", error);
+    ck_assert_int_eq(listen(first.descriptor, 0), 0); /* nobody accepts, as of one that hangs */
+    for (bool full = false; !full; count++) {
+        ck_assert_int_lt(count, 16);
+        waiting[count] = socket(AF_UNIX, SOCK_STREAM, 0);
+        ck_assert_int_eq(fcntl(waiting[count], F_SETFL, O_NONBLOCK), 0);
+        full = connect(waiting[count], &first.address.as.any, first.address.length) != 0;
+        ck_assert(!full || errno == EAGAIN);
+    }
+    ck_assert(!open_at(spec, &second));
+    ck_assert_ptr_nonnull(strstr(error, "Address already in use"));
+    while (count > 0)
+        close(waiting[--count]);
+    srv_listener_close(&first);
+}
+END_TEST
+
 START_TEST(a_file_that_took_the_place_of_the_socket_stays)
 {
     srv_listener first, second;
@@ -178,6 +201,7 @@ int main(void)
     tcase_add_test(tc, addresses_are_read);
     tcase_add_test(tc, port_0_finds_a_free_one_and_says_which);
     tcase_add_test(tc, unix_sockets_are_guarded_replaced_and_removed);
+    tcase_add_test(tc, a_unix_socket_with_a_full_queue_is_in_use);
     tcase_add_test(tc, a_file_that_took_the_place_of_the_socket_stays);
     tcase_add_test(tc, other_files_are_never_touched);
     suite_add_tcase(suite, tc);
