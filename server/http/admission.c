@@ -37,11 +37,17 @@ static const char *cors_of(const srv_http_options *options, const char *origin, 
     return found;
 }
 
-/* Is the page this service's own? */
-static bool same_origin(const char *origin, obb_str host)
+/* Is the page this service's own? With HTTPS a page at http:// is not: whoever is on the way to the
+ * browser may have written it. A plain connection may come from a proxy that ends HTTPS, so pages
+ * of both are its own. */
+static bool same_origin(const struct srv_exchange *x, const char *origin, obb_str host)
 {
-    const char *name = strstr(origin, "://");
-    return name != NULL && obb_str_equal(obb_str_of(name + 3), host);
+    const char *name = NULL;
+    if (strncmp(origin, "https://", 8) == 0)
+        name = origin + 8;
+    else if (strncmp(origin, "http://", 7) == 0 && !x->connection->secure)
+        name = origin + 7;
+    return name != NULL && obb_str_equal(obb_str_of(name), host);
 }
 
 /* Refuses calls from pages of other origins. A browser would stop only the unusual ones of these
@@ -53,7 +59,7 @@ static bool check_origin(struct srv_exchange *x, const srv_headers *h, obb_str h
     *out_reads_only = false;
     if (h->origin == NULL)
         return true;
-    const bool own = same_origin(h->origin, host);
+    const bool own = same_origin(x, h->origin, host);
     x->cors = cors_of(x->all->options, h->origin, scope);
     *out_reads_only = x->cors != NULL && strcmp(x->cors, "*") == 0 && !own;
     if (x->cors != NULL || scope == SRV_OPEN || own)

@@ -53,6 +53,11 @@ START_TEST(pages_may_do_what_their_origin_may)
     ck_assert(!says("Access-Control-"));
     ck_assert_int_eq(ask_with("Origin: http://localhost\r\n", "POST", COMMIT, "{\"time\":1e6}"),
                      200);
+    /* it came by a proxy that ends HTTPS */
+    ck_assert_int_eq(ask_with("Origin: https://localhost\r\n", "PUT", "/v1/scenes/s/boxes/c", BOX),
+                     200);
+    ck_assert_int_eq(ask_with("Origin: ftp://localhost\r\n", "PUT", "/v1/scenes/s/boxes/c", BOX),
+                     403);
     /* no page at all */
     ck_assert_int_eq(ask("GET", "/v1/scenes/s", "%s", ""), 200);
     ck_assert(!says("Access-Control-"));
@@ -120,6 +125,35 @@ START_TEST(large_bodies_and_streams_go_over_https_too)
     fclose(nothing);
     curl_slist_free_all(fields);
     curl_easy_cleanup(curl);
+}
+END_TEST
+
+/* The status of a commit by a page of this origin. */
+static long commit_from(const char *origin)
+{
+    static struct heard_bytes out;
+    char url[96], field[128];
+    CURL *curl = secure_client(first_certificate);
+    (void)snprintf(url, sizeof url, "https://127.0.0.1:%d/v1/scenes/s/commit", service_port);
+    (void)snprintf(field, sizeof field, "Origin: %s:%d", origin, service_port);
+    struct curl_slist *fields = curl_slist_append(NULL, "Content-Type: application/json");
+    fields = curl_slist_append(fields, field);
+    curl_easy_setopt(curl, CURLOPT_URL, url);
+    curl_easy_setopt(curl, CURLOPT_HTTPHEADER, fields);
+    curl_easy_setopt(curl, CURLOPT_POSTFIELDS, "{\"put\":{\"a\":" BOX "}}");
+    ck_assert_int_eq(fetch(curl, &out), CURLE_OK);
+    long answer = 0;
+    curl_easy_getinfo(curl, CURLINFO_RESPONSE_CODE, &answer);
+    curl_slist_free_all(fields);
+    curl_easy_cleanup(curl);
+    return answer;
+}
+
+/* A page at http:// of the same name may be anybody's who is on the way to the browser. */
+START_TEST(with_https_a_page_at_http_is_a_stranger)
+{
+    ck_assert_int_eq(commit_from("https://127.0.0.1"), 200);
+    ck_assert_int_eq(commit_from("http://127.0.0.1"), 403);
 }
 END_TEST
 
@@ -389,6 +423,7 @@ int main(void)
     tcase_add_test(tc[0], pages_may_do_what_their_origin_may);
     tcase_add_test(tc[0], preflights_tell_what_a_page_may_send);
     tcase_add_test(tc[1], large_bodies_and_streams_go_over_https_too);
+    tcase_add_test(tc[1], with_https_a_page_at_http_is_a_stranger);
     tcase_add_test(tc[1], what_is_not_tls_is_let_go_and_the_unix_socket_is_plain);
     tcase_add_test(tc[2], requests_in_flight_are_answered_while_it_drains);
     tcase_add_test(tc[3], who_goes_at_once_leaves_nothing_behind);
