@@ -1,5 +1,6 @@
 #include "proto/request/request_tokens.h"
 
+#include "proto/base/keys.h"
 #include "proto/request/list.h"
 #include "proto/request/object.h"
 #include "proto/request/request_body.h"
@@ -54,12 +55,19 @@ static bool read_instant(struct wire_cursor *c, int64_t *out)
 /* Upper case is refused: a hash has one spelling, so two entries of one token are equal text. */
 static int lower_digit(char c) { return c >= 'A' && c <= 'F' ? -1 : obb_hex_digit(c); }
 
-static bool read_hash(struct wire_cursor *c, unsigned char out[static 32])
+/* A hash as it is written, and where. */
+struct hash {
+    obb_str text;
+    size_t place;
+};
+
+static bool read_hash(struct wire_cursor *c, unsigned char out[static 32], struct hash *written)
 {
     const size_t place = wire_place(c);
     obb_str text;
     if (!wire_read_string(c, &text))
         return false;
+    *written = (struct hash){.text = text, .place = place};
     bool good = text.length == 64;
     for (size_t i = 0; i < 32 && good; i++) {
         const int high = lower_digit(text.bytes[2 * i]), low = lower_digit(text.bytes[2 * i + 1]);
@@ -88,7 +96,7 @@ static bool read_scopes(struct wire_cursor *c, unsigned *out)
     return !c->failed;
 }
 
-static bool read_token(struct wire_cursor *c, wire_token *out)
+static bool read_token(struct wire_cursor *c, wire_token *out, struct hash *hash)
 {
     enum { NAME, SHA256, SCOPES, SCENES, EXPIRES, COUNT };
     static const obb_str fields[COUNT] = {[NAME] = WIRE_FIELD("name"),
@@ -107,7 +115,7 @@ static bool read_token(struct wire_cursor *c, wire_token *out)
             read = wire_read_name(c, &token.name);
             break;
         case SHA256:
-            read = read_hash(c, token.sha256);
+            read = read_hash(c, token.sha256, hash);
             break;
         case SCOPES:
             read = read_scopes(c, &token.scopes);
@@ -132,19 +140,44 @@ static bool read_token(struct wire_cursor *c, wire_token *out)
     return true;
 }
 
+/* Refuses two tokens with one hash: only one of them could count. */
+static bool hashes_differ(struct wire_cursor *c, const struct wire_list *list)
+{
+    const struct hash *hashes = (const struct hash *)(const void *)list->items;
+    size_t second = 0;
+    switch (list->count < 2 ? WIRE_KEYS_DIFFER
+                            : wire_keys_check(&hashes->text, list->count, sizeof *hashes, c->cancel,
+                                              c->arena, &second)) {
+    case WIRE_KEYS_DIFFER:
+        return true;
+    case WIRE_KEYS_REPEAT:
+        return wire_fail_at(c, WIRE_OBB_BAD_VALUE, hashes[second].place,
+                            "an earlier token has the same hash");
+    case WIRE_KEYS_NO_MEMORY:
+        return wire_fail_memory(c);
+    case WIRE_KEYS_CANCELLED:
+        break;
+    }
+    return wire_fail_cancelled(c);
+}
+
 static bool read_list(struct wire_cursor *c, const wire_token **out, size_t *out_count)
 {
     if (!wire_enter_array(c))
         return false;
     struct wire_list list = wire_list_begin(c, sizeof(wire_token));
+    struct wire_list hashes = wire_list_begin(c, sizeof(struct hash));
     while (wire_next_item(c)) {
         wire_token *token = wire_list_add(&list);
-        if (token == NULL || !read_token(c, token))
+        struct hash *hash = token != NULL ? wire_list_add(&hashes) : NULL;
+        if (hash == NULL || !read_token(c, token, hash))
             return false;
     }
+    if (c->failed || !hashes_differ(c, &hashes))
+        return false;
     *out = (const wire_token *)(const void *)list.items;
     *out_count = list.count;
-    return !c->failed;
+    return true;
 }
 
 bool wire_read_tokens(const wire_body *body, struct obb_arena *arena, const wire_token **out,

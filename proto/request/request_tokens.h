@@ -20,7 +20,7 @@ typedef struct wire_token {
 } wire_token;
 
 /* Reads {"tokens":[{"name","sha256","scopes":[..],"scenes":[..],"expires"}]}, as strictly as any
- * request. `expires` is optional. */
+ * request. `expires` is optional. No two tokens may have the same hash. */
 bool wire_read_tokens(const wire_body *body, struct obb_arena *arena, const wire_token **out,
                       size_t *out_count, wire_problem *problem);
 

@@ -89,13 +89,28 @@ static bool is_token(const json_t *token)
            (expires == NULL || (json_is_string(expires) && read_instant(str_of(expires), &expiry)));
 }
 
+static const char *hash_of(const json_t *token)
+{
+    return json_string_value(json_object_get(token, "sha256"));
+}
+
+/* Has none of the first `count` tokens the hash of this one? */
+static bool is_new(const json_t *tokens, size_t count, const json_t *token)
+{
+    for (size_t i = 0; i < count; i++)
+        if (strcmp(hash_of(json_array_get(tokens, i)), hash_of(token)) == 0)
+            return false;
+    return true;
+}
+
 static bool is_file(const json_t *root)
 {
     size_t i;
     const json_t *token, *tokens = json_object_get(root, "tokens");
     if (json_object_size(root) != 1 || !json_is_array(tokens))
         return false;
-    json_array_foreach(tokens, i, token) if (!is_token(token)) return false;
+    json_array_foreach(tokens, i,
+                       token) if (!is_token(token) || !is_new(tokens, i, token)) return false;
     return true;
 }
 
@@ -148,7 +163,7 @@ static obb_str shown(const char *authorization)
     return text;
 }
 
-/* The last entry with the hash of the text, or NULL. */
+/* The entry with the hash of the text, or NULL. */
 static const json_t *find_entry(const json_t *root, obb_str text)
 {
     unsigned char digest[SRV_TOKEN_HASH];
@@ -161,8 +176,7 @@ static const json_t *find_entry(const json_t *root, obb_str text)
     for (size_t b = 0; b < SRV_TOKEN_HASH; b++)
         (void)snprintf(hash + 2 * b, 3, "%02x", digest[b]);
     json_array_foreach(json_object_get(root, "tokens"), i,
-                       token) if (strcmp(json_string_value(json_object_get(token, "sha256")),
-                                         hash) == 0) found = token;
+                       token) if (strcmp(hash_of(token), hash) == 0) found = token;
     return found;
 }
 

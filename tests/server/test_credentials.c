@@ -3,6 +3,16 @@
 
 #include <errno.h>
 
+#define READER_HASH "3d0941964aa3ebdcb00ccef58b1bb399f9f898465e9886d5aec7f31090a0fb30"
+#define ADMIN_HASH  "8c6976e5b5410415bde908bd4dee15dfb167a9c873fc4bb8a81f6f2ab448a918"
+#define WRITER_HASH "b93006774cbdd4b299389a03ac3d88c3a76b460d538795bc12718011a909fba5"
+#define PEN_HASH    "e21a6b0cb193057e06ac16b813443b3e6abae0db22762c6956a78ea049453058"
+#define ENTRY(name, hash, scopes, scenes, more)                                                    \
+    "{\"name\":\"" name "\",\"sha256\":\"" hash "\",\"scopes\":[" scopes "],\"scenes\":[\"" scenes \
+    "\"]" more "}"
+#define WRITER_ENTRY(scopes, scenes) ENTRY("w", WRITER_HASH, scopes, scenes, "")
+#define ADMIN_ENTRY                  ENTRY("a", ADMIN_HASH, "\"read\",\"write\",\"admin\"", "*", "")
+
 /* Asks for the scenes until the answer is this one, or the limit of the test ends it. */
 static void await_answer(int wanted)
 {
@@ -13,6 +23,10 @@ static void await_answer(int wanted)
 START_TEST(a_hangup_reads_the_tokens_again_and_keeps_the_old_when_they_are_broken)
 {
     write_file(tokens, "{\"tokens\":[");
+    ck_assert_int_eq(kill(getpid(), SIGHUP), 0);
+    test_rest(50);
+    ck_assert_int_eq(ask_with(READER, "GET", "/v1/scenes", "%s", ""), 200);
+    write_file(tokens, "{\"tokens\":[" ADMIN_ENTRY "," ADMIN_ENTRY "]}"); /* one hash twice */
     ck_assert_int_eq(kill(getpid(), SIGHUP), 0);
     test_rest(50);
     ck_assert_int_eq(ask_with(READER, "GET", "/v1/scenes", "%s", ""), 200);
@@ -110,16 +124,6 @@ static void fill_scene(void)
     }
 }
 
-#define READER_HASH "3d0941964aa3ebdcb00ccef58b1bb399f9f898465e9886d5aec7f31090a0fb30"
-#define ADMIN_HASH  "8c6976e5b5410415bde908bd4dee15dfb167a9c873fc4bb8a81f6f2ab448a918"
-#define WRITER_HASH "b93006774cbdd4b299389a03ac3d88c3a76b460d538795bc12718011a909fba5"
-#define PEN_HASH    "e21a6b0cb193057e06ac16b813443b3e6abae0db22762c6956a78ea049453058"
-#define ENTRY(name, hash, scopes, scenes, more)                                                    \
-    "{\"name\":\"" name "\",\"sha256\":\"" hash "\",\"scopes\":[" scopes "],\"scenes\":[\"" scenes \
-    "\"]" more "}"
-#define WRITER_ENTRY(scopes, scenes) ENTRY("w", WRITER_HASH, scopes, scenes, "")
-#define ADMIN_ENTRY                  ENTRY("a", ADMIN_HASH, "\"read\",\"write\",\"admin\"", "*", "")
-
 /* What is open is asked for its token again: one that was removed, one for other scenes, one that
  * lost its scope. */
 START_TEST(a_hangup_ends_the_streams_whose_tokens_allow_them_no_more)
@@ -186,7 +190,7 @@ static void replace_tokens(const char *text)
     write_file(tokens, text);
     ck_assert_int_eq(kill(getpid(), SIGHUP), 0);
     while ((ask_with(PEN, "GET", "/v1/scenes", "%s", "") == 403) != pen)
-        wait_ms(10);
+        test_rest(10);
 }
 
 START_TEST(a_token_that_changes_while_a_body_arrives_counts_as_it_is_then)

@@ -1,7 +1,9 @@
 #include "tests/proto/request/requests.h"
 
-#define HASH "00112233445566778899aabbccddeeff00112233445566778899aabbccddeeff"
-#define GOOD "\"name\":\"ops\",\"sha256\":\"" HASH "\",\"scopes\":[\"read\",\"admin\"]"
+#define TAIL  "0112233445566778899aabbccddeeff00112233445566778899aabbccddeeff"
+#define HASH  "0" TAIL
+#define GOOD  "\"name\":\"ops\",\"sha256\":\"" HASH "\",\"scopes\":[\"read\",\"admin\"]"
+#define OTHER "\"name\":\"ops\",\"sha256\":\"f" TAIL "\",\"scopes\":[\"read\"]"
 
 static bool read(const char *text, const wire_token **out, size_t *count, wire_problem *problem)
 {
@@ -16,7 +18,7 @@ START_TEST(tokens_are_read)
     wire_problem problem;
     ck_assert(read("{\"tokens\":[]}", &tokens, &count, &problem) && count == 0);
     ck_assert(read("{\"tokens\":[{" GOOD ",\"scenes\":[\"*\",\"yard-*\"],"
-                   "\"expires\":\"2000-02-29T12:34:56Z\"},{" GOOD ",\"scenes\":[\"a\"]}]}",
+                   "\"expires\":\"2000-02-29T12:34:56Z\"},{" OTHER ",\"scenes\":[\"a\"]}]}",
                    &tokens, &count, &problem));
     ck_assert_uint_eq(count, 2);
     ck_assert(obb_str_equal(tokens[0].name, obb_str_of("ops")));
@@ -47,6 +49,10 @@ START_TEST(tokens_that_are_wrong_are_refused)
         {"{\"tokens\":[{\"expires\":\"2001-02-28 00:00:00Z\"}]}", 422, "/tokens/0/expires"},
         {"{\"tokens\":[{\"expires\":\"2001-02-28T24:00:00Z\"}]}", 422, "/tokens/0/expires"},
         {"{\"tokens\":[{\"token\":\"secret\"}]}", 422, "/tokens/0/token"},
+        {"{\"tokens\":[{" GOOD ",\"scenes\":[\"*\"]},{" OTHER ",\"scenes\":[\"*\"]},"
+         "{\"sha256\":\"\\u0030" TAIL
+         "\",\"name\":\"b\",\"scopes\":[\"read\"],\"scenes\":[\"*\"]}]}",
+         422, "/tokens/2/sha256"},
         {"{\"tokens\":[", 400, NULL},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {

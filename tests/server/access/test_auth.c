@@ -170,6 +170,10 @@ START_TEST(broken_files_are_refused_in_one_line)
         {ENTRY(",\"scopes\":[\"read\"],\"scenes\":[\"*\"],\"token\":\"secret\""),
          " at /tokens/0/token"},
         {"{\"tokens\":[{\"name\":\"a\",\"sha256\":\"abc\"}]}", " at /tokens/0/sha256"},
+        {"{\"tokens\":[{\"name\":\"a\",\"sha256\":\"" HASH
+         "\",\"scopes\":[\"read\"],\"scenes\":[\"*\"]},{\"name\":\"b\",\"sha256\":\"" HASH
+         "\",\"scopes\":[\"admin\"],\"scenes\":[\"*\"]}]}",
+         " at /tokens/1/sha256"},
         {"{\"tokens\":[{\"name\":\"\",\"sha256\":\"" HASH
          "\",\"scopes\":[\"read\"],\"scenes\":[\"*\"]}]}",
          " at /tokens/0/name"},
