@@ -42,11 +42,11 @@ static bool add_cors(const struct srv_exchange *x, struct MHD_Response *response
         return false;
     if (!x->preflight)
         return add_header(response, MHD_HTTP_HEADER_ACCESS_CONTROL_EXPOSE_HEADERS,
-                          "ETag, Obbd-Epoch, Allow, Retry-After");
+                          "ETag, Obbd-Epoch, Allow, Retry-After, X-Request-Id");
     return add_header(response, MHD_HTTP_HEADER_ACCESS_CONTROL_ALLOW_METHODS, x->allow) &&
            add_header(response, MHD_HTTP_HEADER_ACCESS_CONTROL_ALLOW_HEADERS,
                       "Authorization, Content-Type, If-Match, If-None-Match, Last-Event-ID, "
-                      "Obbd-If-Epoch") &&
+                      "Obbd-If-Epoch, X-Request-Id") &&
            add_header(response, MHD_HTTP_HEADER_ACCESS_CONTROL_MAX_AGE, "600");
 }
 

@@ -37,7 +37,8 @@ START_TEST(pages_may_do_what_their_origin_may)
     /* any: reading alone */
     ck_assert_int_eq(ask_with(OTHER, "GET", "/v1/scenes/s", "%s", ""), 200);
     ck_assert(says("Access-Control-Allow-Origin: *\r\n"));
-    ck_assert(says("Access-Control-Expose-Headers: ETag, Obbd-Epoch, Allow, Retry-After\r\n"));
+    ck_assert(says(
+        "Access-Control-Expose-Headers: ETag, Obbd-Epoch, Allow, Retry-After, X-Request-Id\r\n"));
     ck_assert_int_eq(ask_with(OTHER, "POST", "/v1/scenes/s/query/all-pairs", "{}"), 200);
     ck_assert_int_eq(ask_with(OTHER, "PUT", "/v1/scenes/s/boxes/c", BOX), 403);
     ck_assert(!says("Access-Control-"));
@@ -72,7 +73,7 @@ START_TEST(preflights_tell_what_a_page_may_send)
     ck_assert(says("Access-Control-Allow-Origin: https://editor.example\r\n"));
     ck_assert(says("Access-Control-Allow-Methods: GET, HEAD, PUT, PATCH, DELETE, OPTIONS\r\n"));
     ck_assert(says("Access-Control-Allow-Headers: Authorization, Content-Type, If-Match, "
-                   "If-None-Match, Last-Event-ID, Obbd-If-Epoch\r\n"));
+                   "If-None-Match, Last-Event-ID, Obbd-If-Epoch, X-Request-Id\r\n"));
     ck_assert(says("Access-Control-Max-Age: "));
     ck_assert_int_eq(ask_with(OTHER WOULD("POST"), "OPTIONS", "/v1/scenes/s/query/ray", "%s", ""),
                      204);
