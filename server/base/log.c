@@ -5,7 +5,13 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { LINE = 4096, TAIL = 8 }; /* TAIL bytes are kept for the end of the line */
+enum {
+    LINE = 4096,
+    TAIL = 8,  /* bytes that are kept for the end of the line */
+    TEXT = 512 /* the most bytes of a text as it is written; a line has room for seven of these */
+};
+
+static const char cut[] = "..."; /* stands for the rest of a text */
 
 struct line {
     char bytes[LINE];
@@ -28,6 +34,7 @@ static void add_text(struct line *to, const char *text) { (void)add(to, text, st
 static void add_quoted(struct line *to, obb_str text)
 {
     add_text(to, "\"");
+    const size_t begin = to->length;
     for (size_t i = 0; i < text.length; i++) {
         const unsigned char c = (unsigned char)text.bytes[i];
         char escaped[8];
@@ -40,10 +47,21 @@ static void add_quoted(struct line *to, obb_str text)
         } else if (c < 0x20 || c > 0x7e) {
             length = (size_t)snprintf(escaped, sizeof escaped, "\\u%04x", c);
         }
+        if (to->length - begin + length > TEXT) {
+            add_text(to, cut);
+            break;
+        }
         if (!add(to, escaped, length))
             break;
     }
     to->bytes[to->length++] = '"'; /* there is always room: see TAIL */
+}
+
+static void add_plain(struct line *to, obb_str text)
+{
+    (void)add(to, text.bytes, text.length < TEXT ? text.length : TEXT);
+    if (text.length > TEXT)
+        add_text(to, cut);
 }
 
 static bool plain(obb_str text)
@@ -64,7 +82,7 @@ static void add_value(struct line *to, const srv_field *field, bool json)
     switch (field->kind) {
     case SRV_FIELD_TEXT:
         if (!json && plain(field->text))
-            (void)add(to, field->text.bytes, field->text.length);
+            add_plain(to, field->text);
         else
             add_quoted(to, field->text);
         break;

@@ -50,7 +50,8 @@ static inline bool srv_log_wants(const srv_log *log, srv_level level)
 
 /* Writes a line if `level` is at least the log's. A field whose key is NULL is left out. Field
  * texts may hold any bytes: all but printable ASCII are escaped, so no client can forge a line.
- * Cuts the line at about 4 KiB. Safe from any thread. */
+ * Cuts each text after 512 bytes of the line, with "..." in place of the rest. Cuts the line at
+ * about 4 KiB. Safe from any thread. */
 void srv_log_write(const srv_log *log, srv_level level, const char *event, const srv_field *fields,
                    size_t count);
 

@@ -66,6 +66,21 @@ START_TEST(levels_below_are_not_written)
 }
 END_TEST
 
+/* Eight texts fill the line, or nearly. */
+static void check_full_line(const srv_log *log, obb_str text)
+{
+    SRV_LOG(log, SRV_INFO, "long", srv_bytes("a", text), srv_bytes("b", text), srv_bytes("c", text),
+            srv_bytes("d", text), srv_bytes("e", text), srv_bytes("f", text), srv_bytes("g", text),
+            srv_bytes("h", text), srv_integer("last", 2));
+    const char *got = heard();
+    const size_t size = strlen(got);
+    ck_assert_uint_gt(size, 3400);
+    ck_assert_uint_le(size, 4096);
+    ck_assert_ptr_eq(strchr(got, '\n'), got + size - 1);
+    if (log->json)
+        ck_assert_int_eq(got[size - 2], '}');
+}
+
 /* No text can make two lines of one, or a line without end. */
 START_TEST(long_and_hostile_texts_stay_one_line)
 {
@@ -84,10 +99,40 @@ START_TEST(long_and_hostile_texts_stay_one_line)
                 ck_assert_uint_le(size, 4096);
                 ck_assert_ptr_eq(strchr(got, '\n'), got + size - 1);
                 ck_assert_ptr_nonnull(strstr(got, "first"));
+                ck_assert_ptr_nonnull(strstr(got, "last"));
                 if (json)
                     ck_assert_int_eq(got[size - 2], '}');
+                check_full_line(&log, (obb_str){.bytes = text, .length = length / 8});
             }
     ck_assert_uint_gt(looked_at, 100);
+}
+END_TEST
+
+/* A long text must not push out what stands behind it. */
+START_TEST(a_long_text_is_cut_with_a_mark_and_leaves_room)
+{
+    static const char *const around[][2] = {{" target=", " status=404 ms=1.5\n"},
+                                            {"\"target\":\"", "\",\"status\":404,\"ms\":1.5}\n"}};
+    char text[6000];
+    for (int json = 0; json < 2; json++)
+        for (size_t length = 510; length < sizeof text; length += length < 516 ? 1 : 500) {
+            const srv_log log = {.descriptor = ends[1], .level = SRV_INFO, .json = json};
+            memset(text, 'x', length);
+            const obb_str target = {.bytes = text, .length = length};
+            SRV_LOG(&log, SRV_INFO, "request", srv_bytes("id", target), srv_bytes("method", target),
+                    srv_bytes("a", target), srv_bytes("b", target), srv_bytes("c", target),
+                    srv_bytes("d", target), srv_bytes("target", target), srv_integer("status", 404),
+                    srv_number("ms", 1.5));
+            const char *got = heard(), *at = strstr(got, around[json][0]);
+            ck_assert_ptr_nonnull(at);
+            at += strlen(around[json][0]);
+            const size_t kept = length < 512 ? length : 512;
+            ck_assert_uint_eq(strspn(at, "x"), kept);
+            at += kept;
+            ck_assert_int_eq(strncmp(at, "...", 3) == 0, length > 512);
+            at += length > 512 ? 3 : 0;
+            ck_assert_str_eq(at, around[json][1]);
+        }
 }
 END_TEST
 
@@ -100,6 +145,7 @@ int main(void)
     tcase_add_test(tc, json_lines_are_objects);
     tcase_add_test(tc, levels_below_are_not_written);
     tcase_add_test(tc, long_and_hostile_texts_stay_one_line);
+    tcase_add_test(tc, a_long_text_is_cut_with_a_mark_and_leaves_room);
     suite_add_tcase(suite, tc);
     return test_main(suite);
 }
