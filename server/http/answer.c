@@ -122,6 +122,8 @@ bool srv_answer_send(struct srv_exchange *x)
     const srv_http_options *options = x->all->options;
     if (x->stream == NULL)
         srv_connection_unwatch(c);
+    if (strcmp(x->method, "HEAD") == 0)
+        x->answer_bytes = 0; /* libmicrohttpd sends no body */
     const uint64_t pace =
         SRV_LEAST_PACE * options->request_timeout_ms / 1000; /* bytes in each --request-timeout */
     const uint64_t rounds = x->answer_bytes / (pace > 0 ? pace : 1);

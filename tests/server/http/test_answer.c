@@ -51,6 +51,16 @@ static void do_long(struct srv_request *request)
     srv_reply(request, 200, "text/plain");
 }
 
+/* How many bytes of bodies were sent so far. */
+static void do_sent(struct srv_request *request)
+{
+    char text[32];
+    const int length =
+        snprintf(text, sizeof text, "sent: %llu", (unsigned long long)metrics.sent_bytes);
+    wire_buf_append(&request->reply, text, (size_t)length);
+    srv_reply(request, 200, "text/plain");
+}
+
 static void setup_answers(void)
 {
     static const srv_route more[] = {{SRV_GET, "/tagged", do_tagged, 0, 0, SRV_OPEN},
@@ -59,6 +69,7 @@ static void setup_answers(void)
                                      {SRV_GET, "/fields", do_fields, 0, 0, SRV_OPEN},
                                      {SRV_GET, "/huge", do_huge, 0, 0, SRV_OPEN},
                                      {SRV_GET, "/long", do_long, 0, 0, SRV_OPEN},
+                                     {SRV_GET, "/sent", do_sent, 0, 0, SRV_OPEN},
                                      {SRV_GET, "/read", do_hello, 0, 0, SRV_READ},
                                      {SRV_PUT, "/read", do_hello, 0, 0, SRV_WRITE}};
     start_with(64, 8u << 20, more, sizeof more / sizeof *more, "https://page.example");
@@ -141,6 +152,34 @@ START_TEST(long_answers_arrive_whole)
 }
 END_TEST
 
+/* Sends the request, and returns the answer in `heard`. */
+static const char *answer_to(const char *request)
+{
+    static char heard[4096];
+    const int s = dial();
+    say(s, request);
+    (void)overhear(s, heard, sizeof heard, PATIENCE_MS);
+    ck_assert_int_ne(status_of(heard), 0);
+    close(s);
+    return heard;
+}
+
+START_TEST(the_answer_to_head_has_a_length_and_no_bytes)
+{
+    static const char *const heads[] = {
+        "HEAD /hello HTTP/1.1\r\n" H "\r\n", "HEAD /tagged HTTP/1.1\r\n" H "\r\n",
+        "HEAD /long HTTP/1.1\r\n" H "\r\n", "HEAD /problem HTTP/1.1\r\n" H "\r\n",
+        "HEAD /nowhere HTTP/1.1\r\n" H "\r\n"};
+    for (size_t i = 0; i < sizeof heads / sizeof *heads; i++) {
+        const char *heard = answer_to(heads[i]), *body = strstr(heard, "\r\n\r\n");
+        ck_assert_msg(body != NULL && body[4] == '\0', "%s", heard);
+        ck_assert_msg(strstr(heard, "\r\nContent-Length: 0\r\n") == NULL, "%s", heard);
+    }
+    ck_assert_ptr_nonnull(strstr(answer_to("GET /sent HTTP/1.1\r\n" H "\r\n"), "\r\n\r\nsent: 0"));
+    ck_assert_ptr_nonnull(strstr(answer_to("GET /sent HTTP/1.1\r\n" H "\r\n"), "\r\n\r\nsent: 7"));
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("answer");
@@ -148,5 +187,6 @@ int main(void)
     tcase_add_test(tc, answers_have_the_fields_that_belong_to_them);
     tcase_add_test(tc, pages_of_a_known_origin_may_see_answers);
     tcase_add_test(tc, long_answers_arrive_whole);
+    tcase_add_test(tc, the_answer_to_head_has_a_length_and_no_bytes);
     return test_main(suite);
 }
