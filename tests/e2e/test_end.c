@@ -279,7 +279,7 @@ START_TEST(what_is_closed_at_the_start_is_no_socket_later)
         close(null);
         while (access(path, F_OK) != 0) { /* the limit of the test ends it otherwise */
             ck_assert_int_eq(waitpid(pid, NULL, WNOHANG), 0);
-            wait_ms(5);
+            test_rest(5);
         }
         for (int i = 0; i < 3; i++) {
             char target[64] = "";
