@@ -38,6 +38,7 @@ enum {
 struct srv_server {
     struct srv_services services; /* what handlers see of all this */
     srv_log log;
+    struct srv_log_dropped dropped; /* log lines */
     struct srv_metrics metrics;
     struct obb_budget budget; /* of --memory-limit */
     struct srv_loop *loop;
@@ -514,7 +515,8 @@ bool srv_server_create(const srv_config *config, struct srv_server **out, char *
         return false;
     server->services.config = config;
     obb_budget_init(&server->budget, config->memory_limit);
-    server->log = (srv_log){.descriptor = STDERR_FILENO,
+    server->log = (srv_log){.descriptor = srv_log_open(STDERR_FILENO),
+                            .dropped = &server->dropped,
                             .level = (srv_level)config->log_level,
                             .json = config->log_format == 1};
     if (!history_fits(config, error, error_size)) {
@@ -622,5 +624,6 @@ void srv_server_destroy(struct srv_server *server)
     srv_pool_destroy(server->pool);
     srv_loop_destroy(server->loop);
     srv_metrics_fini(&server->metrics);
+    srv_log_close(server->log.descriptor, STDERR_FILENO);
     obb_free(server);
 }

@@ -4,15 +4,23 @@
 
 #include "core/obb.h"
 
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
 
 typedef enum srv_level { SRV_DEBUG, SRV_INFO, SRV_WARN, SRV_ERROR } srv_level;
 #define SRV_LEVEL_NAMES "debug", "info", "warn", "error" /* in the order of srv_level */
 
+/* Lines that were dropped because the descriptor had no room for them. */
+struct srv_log_dropped {
+    _Atomic uint64_t lines;  /* since the start */
+    _Atomic uint64_t untold; /* those that no line has told of yet */
+};
+
 /* The destination of log lines, and their least level. Copied freely. */
 typedef struct srv_log {
-    int descriptor; /* stderr's; not owned */
+    int descriptor;                  /* of srv_log_open, or stderr's; not owned */
+    struct srv_log_dropped *dropped; /* not owned; NULL: dropped lines are not counted */
     srv_level level;
     bool json;
 } srv_log;
@@ -48,10 +56,19 @@ static inline bool srv_log_wants(const srv_log *log, srv_level level)
     return level >= log->level;
 }
 
+/* Returns a descriptor for the lines of a log, to be given to srv_log_close: if `descriptor` is a
+ * pipe, one of its own, which does not block. (O_NONBLOCK belongs to all processes that share a
+ * descriptor.) Otherwise, and if the pipe cannot be opened anew, `descriptor` itself. */
+int srv_log_open(int descriptor);
+void srv_log_close(int opened, int descriptor);
+
 /* Writes a line if `level` is at least the log's. A field whose key is NULL is left out. Field
  * texts may hold any bytes: all but printable ASCII are escaped, so no client can forge a line.
  * Cuts each text after 512 bytes of the line, with "..." in place of the rest. Cuts the line at
- * about 4 KiB. Safe from any thread. */
+ * about 4 KiB. Safe from any thread.
+ *
+ * Does not wait for the reader of a pipe: if the pipe is full, the line is dropped and counted, and
+ * the next line that finds room stands behind one that says how many were dropped. */
 void srv_log_write(const srv_log *log, srv_level level, const char *event, const srv_field *fields,
                    size_t count);
 

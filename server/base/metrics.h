@@ -44,6 +44,8 @@
       "Bytes of the boxes, indexes and histories of all scenes.")                              \
     X(loop_lag_us, gauge, "obbd_loop_lag_seconds", 1e-6,                                       \
       "Longest time by which a timer of the event loop was late in the last 10 to 20 s.")      \
+    X(log_dropped_total, counter, "obbd_log_lines_dropped_total", 1,                           \
+      "Log lines dropped because nobody read them and the pipe was full.")                     \
     X(rebuild_us_total, counter, "obbd_index_rebuild_seconds_total", 1e-6,                     \
       "Time that rebuilds of broad phases were under way, waiting for workers and commits "    \
       "included.")                                                                             \

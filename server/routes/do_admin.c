@@ -1,4 +1,5 @@
 /* The routes beside the API: health, metrics, and the API's own description. */
+#include "server/base/log.h"
 #include "server/base/metrics.h"
 #include "server/journal/journal.h"
 #include "server/routes/handlers.h"
@@ -48,6 +49,7 @@ static void refresh(struct srv_services *services)
     services->metrics->scenes = obb_store_scenes(services->store);
     services->metrics->boxes = obb_store_boxes(services->store);
     services->metrics->scene_bytes = obb_store_bytes(services->store);
+    services->metrics->log_dropped_total = services->log->dropped->lines;
 }
 
 void srv_do_health(struct srv_request *request)

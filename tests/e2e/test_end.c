@@ -289,7 +289,7 @@ static int status_of(pid_t pid)
 START_TEST(what_is_closed_at_the_start_is_no_socket_later)
 {
     char path[64], listen[80];
-    (void)snprintf(path, sizeof path, "/tmp/obbd-end-%d", (int)getpid());
+    (void)snprintf(path, sizeof path, "%s/obbd-end-%d", test_folder(), (int)getpid());
     (void)snprintf(listen, sizeof listen, "unix:%s", path);
     const char *const arguments[] = {"--listen", listen, "--demo", "--log-level", "debug", NULL};
     for (int closed = 0; closed < 8; closed++) {
@@ -335,8 +335,9 @@ static void check_lost(const char *const *arguments, int out, const char *why)
 /* What was printed must have arrived: a token that nobody read is lost. */
 START_TEST(output_that_cannot_be_written_is_an_error)
 {
+    (void)snprintf(folder, sizeof folder, "%s/obbd-end-XXXXXX", test_folder());
     ck_assert_ptr_nonnull(mkdtemp(folder));
-    char data[64], copy[64];
+    char data[80], copy[80];
     (void)snprintf(data, sizeof data, "%s/data", folder);
     (void)snprintf(copy, sizeof copy, "%s/copy", folder);
     (void)snprintf(log_path, sizeof log_path, "%s/log", folder);
@@ -378,6 +379,62 @@ START_TEST(output_that_cannot_be_written_is_an_error)
 }
 END_TEST
 
+/* Reads all that is in the pipe. */
+static void drain(int pipe_end, char *out, size_t size)
+{
+    size_t length = 0;
+    for (ssize_t n; (n = read(pipe_end, out + length, size - 1 - length)) > 0;)
+        length += (size_t)n;
+    out[length] = '\0';
+}
+
+/* The pipe is full before the daemon begins, and while it ends. */
+START_TEST(a_log_that_nobody_reads_holds_nobody_up)
+{
+    static const char page[4096] = "";
+    static char text[1 << 20];
+    int ends[2];
+    ck_assert_int_eq(pipe(ends), 0);
+    /* non-blocking: in a file description that the daemon does not share */
+    const int own = open(test_text("/proc/self/fd/%d", ends[1]), O_WRONLY | O_NONBLOCK);
+    ck_assert(own >= 0 && fcntl(ends[0], F_SETFL, O_NONBLOCK) == 0);
+    while (write(own, page, sizeof page) > 0)
+        ;
+    const int kept = dup(STDERR_FILENO);
+    ck_assert(kept >= 0 && dup2(ends[1], STDERR_FILENO) >= 0);
+    struct test_daemon unheard;
+    daemon_start(&unheard, (const char *[]){"--log-level", "debug", NULL});
+    ck_assert_int_ge(dup2(kept, STDERR_FILENO), 0);
+    close(kept);
+    struct http_client *client = http_open(unheard.url);
+    struct http_answer answer = {0};
+    for (int i = 0; i < 100; i++)
+        http_send(client, "GET", "/healthz", NULL, NULL, &answer);
+
+    drain(ends[0], text, sizeof text);
+    for (int i = 0; i < 2; i++)
+        http_send(client, "GET", "/healthz", NULL, NULL, &answer);
+    drain(ends[0], text, sizeof text);
+    const char *told = strstr(text, " warn log-dropped lines=");
+    ck_assert_msg(told != NULL && strstr(strchr(told, '='), "log-dropped") == NULL, "%s", text);
+    const unsigned long lines = strtoul(strchr(told, '=') + 1, NULL, 10);
+    ck_assert_uint_ge(lines, 99); /* the last request may end when there is room */
+    http_send(client, "GET", "/metrics", NULL, NULL, &answer);
+    ck_assert_ptr_nonnull(
+        strstr(answer.body, test_text("\nobbd_log_lines_dropped_total %lu\n", lines)));
+    http_close(client);
+    http_answer_fini(&answer);
+
+    while (write(own, page, sizeof page) > 0)
+        ;
+    ck_assert_int_eq(daemon_stop(&unheard), 0);
+    close(own);
+    close(ends[0]);
+    close(ends[1]);
+    ck_assert_int_eq(daemon_stop(&daemon), 0);
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("end");
@@ -389,6 +446,7 @@ int main(void)
     tcase_add_test(tc, a_start_that_fails_says_nothing_but_why);
     tcase_add_test(tc, a_body_that_comes_slowly_makes_no_slow_request);
     tcase_add_loop_test(tc, a_slow_request_has_a_line_with_its_id_and_tag, 0, 2);
+    tcase_add_test(tc, a_log_that_nobody_reads_holds_nobody_up);
     suite_add_tcase(suite, tc);
     TCase *standard = tcase_create("standard");
     tcase_set_timeout(standard, test_timeout(30));

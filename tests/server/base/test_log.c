@@ -1,6 +1,8 @@
 #include "server/base/log.h"
 #include "tests/support/test.h"
 
+#include <fcntl.h>
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -136,6 +138,113 @@ START_TEST(a_long_text_is_cut_with_a_mark_and_leaves_room)
 }
 END_TEST
 
+/* Fills the pipe. Returns how many bytes it took. */
+static size_t fill(void)
+{
+    static const char page[4096] = "";
+    const int flags = fcntl(ends[1], F_GETFL);
+    size_t filled = 0;
+    ck_assert_int_eq(fcntl(ends[1], F_SETFL, flags | O_NONBLOCK), 0);
+    for (ssize_t n; (n = write(ends[1], page, sizeof page)) > 0;)
+        filled += (size_t)n;
+    ck_assert_int_eq(fcntl(ends[1], F_SETFL, flags), 0);
+    return filled;
+}
+
+static void skip(size_t size)
+{
+    while (size > 0) {
+        const ssize_t n = read(ends[0], line, size < sizeof line ? size : sizeof line);
+        ck_assert_int_gt(n, 0);
+        size -= (size_t)n;
+    }
+}
+
+/* With a page of room each line fits, of whatever length, and the next one may not. */
+START_TEST(a_full_pipe_costs_lines_and_no_time)
+{
+    static char text[20000];
+    memset(text, 'x', sizeof text);
+    struct srv_log_dropped dropped = {0};
+    const srv_log log = {.descriptor = ends[1], .dropped = &dropped, .level = SRV_INFO};
+    size_t left = fill();
+    ck_assert_uint_ge(left, 8192);
+    for (uint64_t i = 1; i <= 3; i++) {
+        SRV_LOG(&log, SRV_INFO, "lost", srv_integer("n", 1)); /* else the test ends here */
+        ck_assert_uint_eq(dropped.lines, i);
+    }
+    srv_log_write(&log, SRV_DEBUG, "below", NULL, 0);
+    ck_assert_uint_eq(dropped.lines, 3);
+
+    skip(4096); /* room for the line that tells, and for none behind it */
+    SRV_LOG(&log, SRV_INFO, "lost", srv_bytes("text", (obb_str){.bytes = text, .length = 3900}));
+    skip(left - 4096);
+    ck_assert_str_eq(heard() + 24, " warn log-dropped lines=3\n");
+    ck_assert_uint_eq(dropped.lines, 4);
+
+    left = fill();
+    SRV_LOG(&log, SRV_INFO, "lost", srv_integer("n", 1));
+    ck_assert_uint_eq(dropped.lines, 5);
+    skip(left);
+    SRV_LOG(&log, SRV_INFO, "seen", srv_integer("n", 1));
+    SRV_LOG(&log, SRV_INFO, "seen", srv_integer("n", 2));
+    const char *at = strchr(heard(), ' ');
+    ck_assert_str_eq(strtok((char *)(uintptr_t)at, "\n"), " warn log-dropped lines=2");
+    ck_assert_str_eq(strtok(NULL, "\n") + 24, " info seen n=1");
+    ck_assert_str_eq(strtok(NULL, "\n") + 24, " info seen n=2");
+    ck_assert_ptr_null(strtok(NULL, "\n"));
+    ck_assert_uint_eq(dropped.lines, 5);
+}
+END_TEST
+
+/* The room is gone between the look at it and the write if others write to the pipe, too. */
+START_TEST(a_pipe_that_others_fill_holds_nobody_up)
+{
+    struct srv_log_dropped dropped = {0};
+    srv_log log = {.descriptor = srv_log_open(ends[1]), .dropped = &dropped, .level = SRV_INFO};
+    ck_assert_int_ne(log.descriptor, ends[1]);
+    ck_assert_int_eq(fcntl(ends[1], F_GETFL) & O_NONBLOCK, 0);
+    ck_assert_int_eq(fcntl(log.descriptor, F_GETFL) & O_NONBLOCK, O_NONBLOCK);
+    SRV_LOG(&log, SRV_INFO, "seen", srv_integer("n", 1));
+    ck_assert_str_eq(heard() + 24, " info seen n=1\n");
+    srv_log_close(log.descriptor, ends[1]);
+    ck_assert_int_ge(fcntl(ends[1], F_GETFL), 0);
+
+    FILE *file = tmpfile();
+    ck_assert_ptr_nonnull(file);
+    ck_assert_int_eq(srv_log_open(fileno(file)), fileno(file));
+    srv_log_close(fileno(file), fileno(file));
+    ck_assert_int_eq(fclose(file), 0);
+}
+END_TEST
+
+/* Those that have neither pipe nor reader to wait for are written to as ever. */
+START_TEST(files_take_every_line_and_a_broken_pipe_none)
+{
+    FILE *file = tmpfile();
+    ck_assert_ptr_nonnull(file);
+    struct srv_log_dropped dropped = {0};
+    srv_log log = {.descriptor = fileno(file), .dropped = &dropped, .level = SRV_INFO};
+    for (int64_t i = 0; i < 100; i++)
+        SRV_LOG(&log, SRV_INFO, "kept", srv_integer("n", i));
+    rewind(file);
+    int count = 0;
+    while (fgets(line, sizeof line, file) != NULL)
+        count++;
+    ck_assert_int_eq(count, 100);
+    ck_assert_int_eq(fclose(file), 0);
+    ck_assert_uint_eq(dropped.lines, 0);
+
+    int broken[2];
+    ck_assert_int_eq(pipe(broken), 0);
+    close(broken[0]);
+    (void)signal(SIGPIPE, SIG_IGN);
+    log.descriptor = broken[1];
+    srv_log_write(&log, SRV_INFO, "unheard", NULL, 0);
+    close(broken[1]);
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("log");
@@ -146,6 +255,9 @@ int main(void)
     tcase_add_test(tc, levels_below_are_not_written);
     tcase_add_test(tc, long_and_hostile_texts_stay_one_line);
     tcase_add_test(tc, a_long_text_is_cut_with_a_mark_and_leaves_room);
+    tcase_add_test(tc, a_full_pipe_costs_lines_and_no_time);
+    tcase_add_test(tc, a_pipe_that_others_fill_holds_nobody_up);
+    tcase_add_test(tc, files_take_every_line_and_a_broken_pipe_none);
     suite_add_tcase(suite, tc);
     return test_main(suite);
 }
