@@ -38,13 +38,18 @@ void srv_metrics_label(struct srv_metrics *metrics, size_t route, const char *me
     metrics->routes[route].pattern = pattern;
 }
 
-void srv_metrics_request(struct srv_metrics *metrics, size_t route, int status, srv_cost cost,
-                         double seconds)
+void srv_metrics_status(struct srv_metrics *metrics, size_t route, int status)
 {
     size_t s = 0;
     while (s < SRV_STATUSES - 1 && statuses[s] != status)
         s++;
     metrics->routes[route].requests[s]++;
+}
+
+void srv_metrics_request(struct srv_metrics *metrics, size_t route, int status, srv_cost cost,
+                         double seconds)
+{
+    srv_metrics_status(metrics, route, status);
     size_t i = 0;
     while (i < SRV_LATENCIES && seconds > bounds[i])
         i++;
@@ -93,7 +98,7 @@ void srv_metrics_write(const struct srv_metrics *metrics, struct wire_buf *buf)
 #undef SRV_METRIC_WRITE
 
     put_head(buf, "obbd_requests_total", "counter",
-             "Requests by route and status; 0: the client went before the answer.");
+             "Requests by route and status; 0: the client went before the end of the answer.");
     for (size_t r = 0; r <= metrics->route_count; r++)
         for (size_t s = 0; s < SRV_STATUSES; s++)
             if (metrics->routes[r].requests[s] != 0)
@@ -101,7 +106,8 @@ void srv_metrics_write(const struct srv_metrics *metrics, struct wire_buf *buf)
 
     put_head(
         buf, "obbd_request_seconds", "histogram",
-        "From the end of a request's headers to the end of its answer, by where it was worked on.");
+        "From the end of a request's headers to the end of its answer, by where it was worked on. "
+        "Event streams are left out.");
     for (int c = 0; c < SRV_COSTS; c++) {
         uint64_t sum = 0;
         for (size_t i = 0; i < SRV_LATENCIES; i++) {

@@ -24,7 +24,7 @@
     X(rate_exceeded_total, counter, "obbd_client_rate_exceeded_total", 1,                      \
       "Requests refused because their client was over its rate.")                              \
     X(cancelled_total, counter, "obbd_cancelled_total", 1,                                     \
-      "Requests given up because the client went or time was over.")                           \
+      "Requests other than event streams given up because the client went or time was over.")  \
     X(followers, gauge, "obbd_followers", 1, "Event streams.")                                 \
     X(events_total, counter, "obbd_events_total", 1, "Messages sent to event streams.")        \
     X(queries_unrecorded_total, counter, "obbd_queries_unrecorded_total", 1,                   \
@@ -162,8 +162,11 @@ void srv_metrics_fini(struct srv_metrics *metrics);
 void srv_metrics_label(struct srv_metrics *metrics, size_t route, const char *method,
                        const char *pattern);
 
-/* Counts a request that is over. route: its index, or metrics->route_count if it had none. status:
- * HTTP's, 0 for none. */
+/* Counts the status of a request that is over. route: its index, or metrics->route_count if it had
+ * none. status: HTTP's, 0 for none. */
+void srv_metrics_status(struct srv_metrics *metrics, size_t route, int status);
+
+/* Does the same, and counts the time that the request took. */
 void srv_metrics_request(struct srv_metrics *metrics, size_t route, int status, srv_cost cost,
                          double seconds);
 

@@ -213,7 +213,11 @@ static void count_request(const struct srv_exchange *x, bool complete)
                                  ? srv_route_index(options->routes, x->request.route)
                                  : metrics->route_count;
         const double now = srv_clock();
-        srv_metrics_request(metrics, route, complete ? x->status : 0, x->cost, now - x->started);
+        if (srv_exchange_endless(x))
+            srv_metrics_status(metrics, route, x->status);
+        else
+            srv_metrics_request(metrics, route, complete ? x->status : 0, x->cost,
+                                now - x->started);
         log_request(x, complete, now);
     } else if (x->malformed) {
         srv_metrics_request(metrics, metrics->route_count, 400, SRV_ON_LOOP, 0);

@@ -122,7 +122,8 @@ void srv_exchange_cancel(struct srv_exchange *x, bool late)
         return;
     x->late = late;
     atomic_store(&x->request.cancelled, true);
-    x->all->options->metrics->cancelled_total++;
+    if (!srv_exchange_endless(x)) /* else this is its ordinary end */
+        x->all->options->metrics->cancelled_total++;
     if (x->request.on_cancel != NULL)
         x->request.on_cancel(&x->request);
 }

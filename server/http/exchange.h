@@ -94,6 +94,12 @@ void srv_exchange_refuse(struct srv_exchange *x, int status, const char *detail)
  * reason. */
 void srv_exchange_cancel(struct srv_exchange *x, bool late);
 
+/* Returns whether an answer without end has begun. */
+static inline bool srv_exchange_endless(const struct srv_exchange *x)
+{
+    return x->endless && x->status != 0 && x->response == NULL;
+}
+
 /* Puts the connection to sleep until srv_exchange_wake, and watches for a client that goes. Called
  * in one of libmicrohttpd's callbacks for this connection. */
 void srv_exchange_suspend(struct srv_exchange *x);

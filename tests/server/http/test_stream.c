@@ -235,6 +235,46 @@ START_TEST(who_sends_no_more_leaves_a_stream_without_end)
 }
 END_TEST
 
+/* The requests of /still/{kind} that were counted with this status. */
+static uint64_t counted(int status)
+{
+    static const int statuses[] = SRV_STATUS_LIST;
+    size_t s = 0;
+    while (statuses[s] != status)
+        s++;
+    return metrics.routes[ROUTES + 2].requests[s];
+}
+
+static uint64_t timed(void)
+{
+    uint64_t count = 0;
+    for (size_t c = 0; c < SRV_COSTS; c++)
+        for (size_t i = 0; i <= SRV_LATENCIES; i++)
+            count += metrics.latency[c].counts[i];
+    return count;
+}
+
+/* That its client goes is the ordinary end of a stream without end. */
+START_TEST(streams_without_end_count_with_their_status_and_without_their_time)
+{
+    char heard[4096];
+    static const char *const requests[] = {"GET /still/endless HTTP/1.1\r\n" H "\r\n",
+                                           "GET /still/waiting HTTP/1.1\r\n" H "\r\n"};
+    for (int i = 0; i < 2; i++) {
+        const int s = dial();
+        say(s, requests[i]);
+        hear_head(s, heard, sizeof heard);
+        ck_assert_int_eq(status_of(heard), 200);
+        close(s);
+        wait_closed(i + 1);
+        ck_assert_uint_eq(counted(200), 1);
+        ck_assert_uint_eq(counted(0), (uint64_t)i);
+        ck_assert_uint_eq(metrics.cancelled_total, (uint64_t)i);
+        ck_assert_uint_eq(timed(), (uint64_t)i);
+    }
+}
+END_TEST
+
 START_TEST(only_an_owner_that_works_is_late)
 {
     char heard[4096];
@@ -312,6 +352,7 @@ int main(void)
     tcase_add_test(tc, a_client_that_goes_is_noticed_between_two_pieces);
     tcase_add_test(tc, who_sends_no_more_gets_all_pieces);
     tcase_add_test(tc, who_sends_no_more_leaves_a_stream_without_end);
+    tcase_add_test(tc, streams_without_end_count_with_their_status_and_without_their_time);
     TCase *late = http_case(suite, setup_short_streams);
     tcase_add_test(late, only_an_owner_that_works_is_late);
     tcase_add_test(late, who_reads_slowly_stays_and_who_reads_nothing_is_cut);
