@@ -4,6 +4,7 @@
 #include "server/access/admit.h"
 #include "server/base/drain.h"
 #include "server/base/trash.h"
+#include "server/base/workers.h"
 #include "server/cluster.h"
 #include "server/credentials.h"
 #include "server/data.h"
@@ -185,6 +186,20 @@ static bool history_fits(const srv_config *config, char *error, size_t error_siz
     else
         return true;
     return false;
+}
+
+/* Checks that the system lets the daemon start its threads. */
+static bool threads_fit(const srv_config *config, size_t workers, char *error, size_t error_size)
+{
+    enum { JOURNAL = 12 }; /* the journal's, and those of the library of --journal */
+    const bool kept = config->data != NULL || config->journal.count > 0;
+    const size_t needed = workers + (kept ? JOURNAL : 0), allowed = srv_workers_try(needed);
+    if (allowed < needed)
+        (void)snprintf(error, error_size,
+                       "--workers: of %zu threads the system starts %zu (ulimit -u, ulimit -v, or "
+                       "the limit of processes of a container)",
+                       needed, allowed);
+    return allowed == needed;
 }
 
 static bool admit_again(struct srv_request *request, wire_problem *problem)
@@ -528,7 +543,8 @@ bool srv_server_create(const srv_config *config, struct srv_server **out, char *
     if (kernels == NULL) {
         (void)snprintf(error, error_size, "--kernel %s: this machine cannot run it",
                        obb_kernel_name((obb_kernel)config->kernel));
-    } else if (create_base(server, workers) && create_scenes(server, kernels)) {
+    } else if (threads_fit(config, workers, error, error_size) && create_base(server, workers) &&
+               create_scenes(server, kernels)) {
         publish_limits(&server->metrics, config, workers);
         publish_services(server);
         if (open_data(server, workers, kernels, error, error_size) &&

@@ -116,20 +116,25 @@ static void free_workers(struct srv_workers *w)
 
 static void on_loop(uv_work_t *uv, int status);
 
-/* Sends for another thread, if there are more items than threads that wait. */
+/* Sends for a thread. There is a free worker. */
 static void call_worker(struct srv_workers *w)
 {
-    (void)pthread_mutex_lock(&w->lock);
-    const bool needed = w->free != NULL && w->queued > w->idle;
-    (void)pthread_mutex_unlock(&w->lock);
-    if (!needed)
-        return;
     struct worker *worker = w->free;
     w->free = worker->next_free;
     w->out++;
     const int status = uv_queue_work(srv_loop_uv(w->loop), &worker->uv, on_worker, on_loop);
     assert(status == 0); /* fails only without a callback */
     (void)status;
+}
+
+/* Sends for another thread, if there are more items than threads that wait. */
+static void call_if_needed(struct srv_workers *w)
+{
+    (void)pthread_mutex_lock(&w->lock);
+    const bool needed = w->free != NULL && w->queued > w->idle;
+    (void)pthread_mutex_unlock(&w->lock);
+    if (needed)
+        call_worker(w);
 }
 
 static void on_loop(uv_work_t *uv, int status)
@@ -141,7 +146,7 @@ static void on_loop(uv_work_t *uv, int status)
     w->free = worker;
     w->out--;
     if (!w->ending)
-        call_worker(w);
+        call_if_needed(w);
     else if (w->out == 0)
         free_workers(w);
 }
@@ -173,7 +178,7 @@ void srv_workers_queue(struct srv_workers *w, struct srv_item *item)
     if (w->idle > 0)
         (void)pthread_cond_signal(&w->wake);
     (void)pthread_mutex_unlock(&w->lock);
-    call_worker(w);
+    call_if_needed(w);
 }
 
 void srv_workers_withdraw(struct srv_workers *w, struct srv_item *item)
@@ -190,6 +195,31 @@ void srv_workers_withdraw(struct srv_workers *w, struct srv_item *item)
 size_t srv_workers_queued(const struct srv_workers *w)
 {
     return atomic_load_explicit(&w->queued, memory_order_relaxed);
+}
+
+/* ---- The beginning --------------------------------------------------------------------------- */
+
+static void stay(void *context)
+{
+    pthread_mutex_t *gate = context;
+    (void)pthread_mutex_lock(gate);
+    (void)pthread_mutex_unlock(gate);
+}
+
+size_t srv_workers_try(size_t count)
+{
+    assert(count <= SRV_MOST_THREADS);
+    uv_thread_t threads[SRV_MOST_THREADS];
+    pthread_mutex_t gate = PTHREAD_MUTEX_INITIALIZER;
+    size_t started = 0;
+    (void)pthread_mutex_lock(&gate);
+    while (started < count && uv_thread_create(&threads[started], stay, &gate) == 0)
+        started++;
+    (void)pthread_mutex_unlock(&gate);
+    for (size_t i = 0; i < started; i++)
+        (void)uv_thread_join(&threads[i]);
+    (void)pthread_mutex_destroy(&gate);
+    return started;
 }
 
 static bool init_lock(struct srv_workers *w)
@@ -227,6 +257,7 @@ bool srv_workers_create(struct srv_loop *loop, size_t count, struct srv_workers 
     /* libuv has no other way to be told */
     if (setenv("UV_THREADPOOL_SIZE", size, 1) == 0 && init_lock(w)) {
         if (srv_bell_create(loop, on_bell, w, &w->bell)) {
+            call_worker(w); /* libuv starts all its threads at the first call */
             *out = w;
             return true;
         }

@@ -28,7 +28,13 @@ struct srv_item {
     struct srv_item *before, *behind;
 };
 
-/* count: threads at a time. The first workers of a process fix the number of libuv's threads.
+/* Starts up to `count` threads with stacks like those of libuv's, all alive at the same time, and
+ * ends them. Returns how many the system allowed: libuv ends the process if it cannot start its
+ * threads. `count` is at most SRV_MOST_THREADS. Cost: about 30 us a thread. */
+enum { SRV_MOST_THREADS = 2048 };
+size_t srv_workers_try(size_t count);
+
+/* Starts libuv's threads, too. count: threads at a time. The first workers of a process fix the number of libuv's threads.
  * Returns false without memory or descriptors. */
 bool srv_workers_create(struct srv_loop *loop, size_t count, struct srv_workers **out);
 

@@ -7,6 +7,7 @@
 
 #include <stdio.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 static char tokens[64];
@@ -36,18 +37,25 @@ static size_t count_descriptors(void)
     return count;
 }
 
-static void check_refused(const char *a, const char *b, const char *expected)
+/* Returns the line that a start with these two arguments is refused with. */
+static const char *refusal_of(const char *a, const char *b)
 {
+    static char error[512];
     const char *const arguments[] = {"obbd", "--listen", "127.0.0.1:0", a, b};
-    char *argv[5], error[512];
+    char *argv[5];
     for (size_t i = 0; i < 5; i++)
         argv[i] = (char *)(uintptr_t)arguments[i];
     srv_config config;
     struct srv_server *server;
     ck_assert(srv_config_read(5, argv, no_environment, &config, error, sizeof error));
     ck_assert(!srv_server_create(&config, &server, error, sizeof error));
-    ck_assert_str_eq(error, expected);
     srv_config_fini(&config);
+    return error;
+}
+
+static void check_refused(const char *a, const char *b, const char *expected)
+{
+    ck_assert_str_eq(refusal_of(a, b), expected);
 }
 
 START_TEST(a_history_beyond_its_maximum_is_refused)
@@ -58,6 +66,19 @@ START_TEST(a_history_beyond_its_maximum_is_refused)
                   "--history: found 500; 0 to 100, as --history-max says");
     check_refused("--history-commits", "4097",
                   "--history-commits: found 4097; 0 to 4096, as --history-commits-max says");
+}
+END_TEST
+
+/* libuv would end the daemon at the first heavy request. */
+START_TEST(threads_that_the_system_does_not_start_are_refused)
+{
+    struct rlimit limit;
+    ck_assert_int_eq(getrlimit(RLIMIT_STACK, &limit), 0);
+    limit.rlim_cur = (rlim_t)1 << 40;
+    ck_assert_int_eq(setrlimit(RLIMIT_STACK, &limit), 0);
+    static const char expected[] = "--workers: of 256 threads the system starts ";
+    const char *line = refusal_of("--workers", "256");
+    ck_assert_msg(strncmp(line, expected, sizeof expected - 1) == 0, "%s", line);
 }
 END_TEST
 
@@ -154,6 +175,7 @@ int main(void)
     tcase_add_test(tc, the_first_line_says_where_the_page_is_or_how_it_is_built);
     tcase_add_test(tc, every_failing_allocation_is_an_error);
     tcase_add_test(tc, a_history_beyond_its_maximum_is_refused);
+    tcase_add_test(tc, threads_that_the_system_does_not_start_are_refused);
     tcase_add_test(tc, the_lines_to_try_carry_a_token_where_one_is_needed);
     suite_add_tcase(suite, tc);
     return test_main(suite);

@@ -5,6 +5,7 @@
 
 #include <stdatomic.h>
 #include <stdio.h>
+#include <sys/resource.h>
 
 enum { THREADS = 2, ITEMS = 5000, SETS = 3 };
 
@@ -146,6 +147,24 @@ START_TEST(threads_that_have_nothing_to_do_go_back_to_libuv)
 }
 END_TEST
 
+START_TEST(as_many_threads_are_tried_as_are_asked_for_and_fewer_without_room)
+{
+    struct rlimit limit;
+    ck_assert_uint_eq(srv_workers_try(0), 0);
+    ck_assert_uint_eq(srv_workers_try(100), 100);
+    ck_assert_int_eq(getrlimit(RLIMIT_STACK, &limit), 0);
+    const rlim_t before = limit.rlim_cur;
+    limit.rlim_cur = (rlim_t)1 << 40; /* 128 of them are all that a process has of addresses */
+    ck_assert_int_eq(setrlimit(RLIMIT_STACK, &limit), 0);
+    const size_t started = srv_workers_try(200);
+    ck_assert_uint_lt(started, 200);
+    limit.rlim_cur = before;
+    ck_assert_int_eq(setrlimit(RLIMIT_STACK, &limit), 0);
+    ck_assert_uint_eq(srv_workers_try(100), 100);
+    printf("%zu threads of 1 TiB\n", started);
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("workers");
@@ -156,6 +175,7 @@ int main(void)
     tcase_add_test(tests, one_worker_keeps_the_order);
     tcase_add_test(tests, an_item_that_nobody_has_begun_comes_back_without_a_run);
     tcase_add_test(tests, threads_that_have_nothing_to_do_go_back_to_libuv);
+    tcase_add_test(tests, as_many_threads_are_tried_as_are_asked_for_and_fewer_without_room);
     suite_add_tcase(suite, tests);
     return test_main(suite);
 }
