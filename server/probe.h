@@ -6,9 +6,8 @@
 #include "server/base/config.h"
 
 /* Asks for /readyz at the first --listen of `config`. Waits three seconds at most for each step. If
- * the listener speaks HTTPS, the request is still sent in plain text, and an answer or the end of
- * the connection counts as ready. Returns true if the service is ready. Otherwise error holds one
- * line. Blocks. */
+ * the listener speaks HTTPS, so does the probe, which takes any certificate. Returns true if the
+ * answer has status 200. Otherwise error holds one line. Blocks. */
 bool srv_probe(const srv_config *config, char *error, size_t error_size);
 
 #endif

@@ -47,12 +47,12 @@ server/scenes         | server/access server/journal core/obb proto/wire      |
 server/events         | server/scenes core/obb proto/wire      |
 server/log            | server/scenes core/obb proto/wire      |
 server/routes         | server/events server/log core/obb proto/wire |
-server                | server/routes core/obb proto/wire      |
+server                | server/routes core/obb proto/wire      | gnutls
 
 tests/support         | core/* proto/contract/tools            | check curl gmp jansson cbor
 tests/core            | tests/support core/*                   | check
 tests/proto           | tests/support proto/* core/obb         | check gmp jansson cbor
-tests/server          | tests/support server/* proto/wire core/obb | check curl sqlite3
+tests/server          | tests/support server/* proto/wire core/obb | check curl sqlite3 gnutls
 tests/clients         |                                        | jansson
 tests/e2e             | tests/support tests/server proto/wire proto/contract/tools core/obb | check jansson
 tests/fuzz            | tests/support tests/proto server/* proto/* core/* | jansson cbor
