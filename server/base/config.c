@@ -551,6 +551,25 @@ static bool journal_fits(const srv_config *config, char *error, size_t error_siz
     return false;
 }
 
+/* Returns the first option of the list that was given and does nothing without --journal, or
+ * NULL. */
+static const char *idle_journal_option(const bool seen[static OPTIONS])
+{
+    static const char *const flags[] = {"journal-replicas", "journal-keep", "journal-idle"};
+    for (size_t i = 0; i < sizeof flags / sizeof flags[0]; i++)
+        for (size_t o = 0; o < OPTIONS; o++)
+            if (seen[o] && strcmp(options[o].flag, flags[i]) == 0)
+                return flags[i];
+    return NULL;
+}
+
+/* Returns how many things are asked for that are done instead of serving. */
+static int count_commands(const srv_config *config)
+{
+    return config->probe + (config->verify != NULL) + (config->check_data != NULL) +
+           (config->backup != NULL) + (config->new_token != NULL);
+}
+
 bool srv_config_read(int argc, char **argv, char **environment, srv_config *out, char *error,
                      size_t error_size)
 {
@@ -563,6 +582,11 @@ bool srv_config_read(int argc, char **argv, char **environment, srv_config *out,
     if (out->new_token == NULL && (out->scopes != NULL || out->scenes != NULL)) {
         (void)snprintf(error, error_size, "--%s is said of a --new-token, and there is none",
                        out->scopes != NULL ? "scopes" : "scenes");
+        goto fail;
+    }
+    if (count_commands(out) > 1) {
+        (void)snprintf(error, error_size,
+                       "--probe, --verify, --check-data, --backup and --new-token: one at a time");
         goto fail;
     }
     if (!read_environment(environment, out, seen, error, error_size))
@@ -587,6 +611,17 @@ bool srv_config_read(int argc, char **argv, char **environment, srv_config *out,
     }
     if (out->data == NULL && out->sync_ms != 0) {
         (void)snprintf(error, error_size, "--sync is said of --data, and there is none");
+        goto fail;
+    }
+    const char *idle = out->journal.count == 0 ? idle_journal_option(seen) : NULL;
+    if (idle != NULL) {
+        (void)snprintf(error, error_size, "--%s is said of --journal, and there is none", idle);
+        goto fail;
+    }
+    if (out->token_file != NULL && out->allow_anonymous) {
+        (void)snprintf(error, error_size,
+                       "--token-file and --allow-anonymous: either tokens say who may do what, or "
+                       "everybody may do everything");
         goto fail;
     }
     if (!journal_fits(out, error, error_size))
