@@ -34,8 +34,8 @@ struct srv_item {
 enum { SRV_MOST_THREADS = 2048 };
 size_t srv_workers_try(size_t count);
 
-/* Starts libuv's threads, too. count: threads at a time. The first workers of a process fix the number of libuv's threads.
- * Returns false without memory or descriptors. */
+/* Starts libuv's threads, too. count: threads at a time. The first workers of a process fix the
+ * number of libuv's threads. Returns false without memory or descriptors. */
 bool srv_workers_create(struct srv_loop *loop, size_t count, struct srv_workers **out);
 
 /* No item may be queued or under way. Threads that wait are sent back to libuv; the loop must run

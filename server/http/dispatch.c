@@ -134,7 +134,6 @@ static void handle(struct srv_exchange *x)
 {
     struct srv_request *request = &x->request;
     x->handled = true;
-    x->complete = x->declared != 0 ? srv_clock() : x->started;
     check_again(x);
     if (x->refused) {
         srv_reply_problem(request, &x->refusal);
@@ -184,12 +183,10 @@ enum MHD_Result srv_dispatch_access(void *context, struct MHD_Connection *mhd, c
 
 /* ---- The end --------------------------------------------------------------------------------- */
 
-/* A request is slow from the end of its body on: before, it waited for its client. */
-static void log_request(const struct srv_exchange *x, bool complete, double now)
+static void log_request(const struct srv_exchange *x, bool complete, double seconds)
 {
     const srv_log *log = x->all->options->log;
-    const double seconds = now - (x->handled ? x->complete : x->started);
-    const bool slow = x->handled && seconds * 1e3 >= SLOW_MS && x->stream == NULL;
+    const bool slow = seconds * 1e3 >= SLOW_MS && x->stream == NULL;
     const srv_level level = slow ? SRV_WARN : SRV_DEBUG;
     if (!srv_log_wants(log, level))
         return;
@@ -212,13 +209,12 @@ static void count_request(const struct srv_exchange *x, bool complete)
         const size_t route = x->request.route != NULL
                                  ? srv_route_index(options->routes, x->request.route)
                                  : metrics->route_count;
-        const double now = srv_clock();
+        const double seconds = srv_clock() - x->started;
         if (srv_exchange_endless(x))
             srv_metrics_status(metrics, route, x->status);
         else
-            srv_metrics_request(metrics, route, complete ? x->status : 0, x->cost,
-                                now - x->started);
-        log_request(x, complete, now);
+            srv_metrics_request(metrics, route, complete ? x->status : 0, x->cost, seconds);
+        log_request(x, complete, seconds);
     } else if (x->malformed) {
         srv_metrics_request(metrics, metrics->route_count, 400, SRV_ON_LOOP, 0);
     }

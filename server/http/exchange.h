@@ -28,7 +28,6 @@ struct srv_exchange {
     const char *line;   /* the target in libmicrohttpd's buffer */
     const char *method; /* libmicrohttpd's, valid until the answer is sent */
     double started;     /* srv_clock() at the end of the headers */
-    double complete;    /* srv_clock() at the end of the body, once `handled` */
     srv_cost cost;
     bool no_memory;    /* for the request line or the headers */
     bool headers_seen; /* the headers are read */
