@@ -92,9 +92,9 @@ static void take_bool(void *context, bool truth)
  * other heads. */
 static inline bool short_head(const char *at, const char *end, struct head *out)
 {
-    static const enum head_type types[] = {UNSIGNED, NEGATIVE, BYTES, TEXT, ARRAY, MAP};
+    static const enum head_type types[] = {UNSIGNED, NEGATIVE, BYTES, TEXT, ARRAY, MAP, TAG};
     const unsigned first = (unsigned char)*at, number = first & 31;
-    if (number > 23 || first >> 5 > 5)
+    if (number > 23 || first >> 5 > 6)
         return false;
     const enum head_type type = types[first >> 5];
     const bool is_string = type == BYTES || type == TEXT;
@@ -104,6 +104,21 @@ static inline bool short_head(const char *at, const char *end, struct head *out)
                          .bytes = at + 1,
                          .after = at + 1 + (is_string && number <= rest ? number : 0)};
     return (is_string || type == ARRAY ? number : type == MAP ? 2 * number : 0) <= rest;
+}
+
+/* Reads a simple value that is neither a boolean nor null nor undefined. RFC 8949 gives such a value
+ * no meaning yet, but the value is well-formed, and libcbor refuses it. Returns false for all other
+ * heads. */
+static bool simple_head(const char *at, const char *end, struct head *out)
+{
+    enum { FIRST = 0xe0, ONE_BYTE_END = 0xf4, NUMBER_FOLLOWS = 0xf8, LEAST_NUMBER = 32 };
+    const unsigned first = (unsigned char)*at;
+    const bool two =
+        first == NUMBER_FOLLOWS && end - at > 1 && (unsigned char)at[1] >= LEAST_NUMBER;
+    if (!two && (first < FIRST || first >= ONE_BYTE_END))
+        return false;
+    *out = (struct head){.type = UNDEFINED, .after = at + (two ? 2 : 1)};
+    return true;
 }
 
 /* Reads the head at `at`. If it is incomplete or not accepted, notes the fault and returns
@@ -136,7 +151,7 @@ static bool read_head(struct wire_cursor *c, const char *at, struct head *out)
                                                     .indef_break = take_indefinite};
     struct head head = {.type = UNSIGNED};
     const size_t left = (size_t)(c->end - at);
-    if (left > 0 && short_head(at, c->end, out))
+    if (left > 0 && (short_head(at, c->end, out) || simple_head(at, c->end, out)))
         return true;
     const struct cbor_decoder_result result =
         left > 0 ? cbor_stream_decode((cbor_data)(const void *)at, left, &callbacks, &head)
@@ -179,17 +194,26 @@ static bool tagged_bytes(const struct wire_cursor *c, uint64_t *tag, struct head
     return true;
 }
 
+static bool is_typed_array(uint64_t tag, const struct head *bytes)
+{
+    return width_of(tag) != 0 && bytes->value % width_of(tag) == 0;
+}
+
+static bool is_bignum(uint64_t tag)
+{
+    return tag == WIRE_TAG_BIGNUM || tag == WIRE_TAG_NEGATIVE_BIGNUM;
+}
+
 /* Tells whether the next value is a typed array of an accepted type. */
 static bool typed_array(const struct wire_cursor *c, uint64_t *tag, struct head *bytes)
 {
-    return tagged_bytes(c, tag, bytes) && width_of(*tag) != 0 && bytes->value % width_of(*tag) == 0;
+    return tagged_bytes(c, tag, bytes) && is_typed_array(*tag, bytes);
 }
 
 /* Tells whether the next value is a bignum. */
 static bool bignum(const struct wire_cursor *c, uint64_t *tag, struct head *bytes)
 {
-    return tagged_bytes(c, tag, bytes) &&
-           (*tag == WIRE_TAG_BIGNUM || *tag == WIRE_TAG_NEGATIVE_BIGNUM);
+    return tagged_bytes(c, tag, bytes) && is_bignum(*tag);
 }
 
 /* Returns the tag of the typed array in which the cursor stands, or 0. */
@@ -229,9 +253,10 @@ static wire_kind cbor_peek(struct wire_cursor *c)
     case 5:
         return WIRE_KIND_OBJECT;
     case 6:
-        return typed_array(c, &tag, &bytes) ? WIRE_KIND_ARRAY
-               : bignum(c, &tag, &bytes)    ? WIRE_KIND_NUMBER
-                                            : WIRE_KIND_OTHER;
+        return !tagged_bytes(c, &tag, &bytes) ? WIRE_KIND_OTHER
+               : is_typed_array(tag, &bytes)  ? WIRE_KIND_ARRAY
+               : is_bignum(tag)               ? WIRE_KIND_NUMBER
+                                              : WIRE_KIND_OTHER;
     default:
         break;
     }
