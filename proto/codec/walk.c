@@ -139,11 +139,13 @@ static bool walk_value(struct walk *w, const struct step *step)
     struct wire_cursor *c = w->c;
     look_for_place(w, step);
     wire_kind kind = wire_peek(c);
-    while (kind == WIRE_KIND_OTHER && !c->failed) {
+    for (unsigned level = c->depth; kind == WIRE_KIND_OTHER && !c->failed; level++) {
         if (w->shows)
             return put(w, no_json, sizeof no_json - 1) && wire_skip(c);
         if (w->writes)
             return wire_fail_at(c, WIRE_WRONG_TYPE, wire_place(c), no_json);
+        if (level == WIRE_DEPTH) /* a tag is a level */
+            return wire_fail_malformed(c, c->at, "more than 64 levels");
         bool value_follows = false;
         if (!c->ops->enter_other(c, &value_follows) || !value_follows)
             return !c->failed;

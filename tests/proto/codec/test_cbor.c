@@ -306,12 +306,22 @@ START_TEST(depth_is_bounded)
     ck_assert_ptr_nonnull(wall);
     memset(wall, '\x81', WALL);
     ck_assert(!taken(wall, WALL));
-    memset(wall, '\xc1', WALL); /* tags do not nest containers, and end nowhere */
+    memset(wall, '\xc1', WALL); /* tags are levels, too */
     ck_assert(!taken(wall, WALL));
     wall[WALL - 1] = '\x00';
     struct wire_cursor c = open_bytes(wall, WALL);
-    ck_assert(wire_skip(&c) && wire_finish(&c));
+    ck_assert(!wire_skip(&c));
+    ck_assert_uint_eq(c.fault.place, WIRE_DEPTH); /* the rest is not looked at */
     free(wall);
+    for (int tags = 0; tags <= 66; tags++)
+        for (int arrays = 63 - tags > 0 ? 63 - tags : 0; arrays + tags <= 66; arrays++) {
+            char bytes[128];
+            memset(bytes, '\x81', sizeof bytes);
+            memset(bytes + arrays, '\xc1', (size_t)tags);
+            bytes[arrays + tags] = '\x00';
+            ck_assert_int_eq(taken(bytes, (size_t)(arrays + tags) + 1),
+                             arrays + tags <= WIRE_DEPTH);
+        }
 }
 END_TEST
 
