@@ -106,9 +106,9 @@ static inline bool short_head(const char *at, const char *end, struct head *out)
     return (is_string || type == ARRAY ? number : type == MAP ? 2 * number : 0) <= rest;
 }
 
-/* Reads a simple value that is neither a boolean nor null nor undefined. RFC 8949 gives such a value
- * no meaning yet, but the value is well-formed, and libcbor refuses it. Returns false for all other
- * heads. */
+/* Reads a simple value that is neither a boolean nor null nor undefined. RFC 8949 gives such a
+ * value no meaning yet, but the value is well-formed. libcbor refuses it. Returns false for all
+ * other heads. */
 static bool simple_head(const char *at, const char *end, struct head *out)
 {
     enum { FIRST = 0xe0, ONE_BYTE_END = 0xf4, NUMBER_FOLLOWS = 0xf8, LEAST_NUMBER = 32 };

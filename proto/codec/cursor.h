@@ -21,9 +21,11 @@ enum {
     WIRE_NUMBER_ROOM = 1 + WIRE_BIGNUM_DIGITS
 };
 
-/* In place of the index of an element: the value itself, and the key of the value. */
-#define WIRE_NO_ITEM SIZE_MAX
-#define WIRE_ITS_KEY (SIZE_MAX - 1)
+/* In place of the index of an element: the value itself, the key of the value, and the length of
+ * the string that is the value. */
+#define WIRE_NO_ITEM  SIZE_MAX
+#define WIRE_ITS_KEY  (SIZE_MAX - 1)
+#define WIRE_ITS_TEXT (SIZE_MAX - 2)
 
 typedef enum wire_kind {
     WIRE_KIND_NONE, /* no value begins here */
@@ -41,7 +43,7 @@ struct wire_fault {
     wire_cause cause;
     const char *detail; /* what is allowed, constant or in the arena; NULL: the cause's own */
     size_t place;       /* byte offset of the value; of the bad byte for WIRE_MALFORMED */
-    size_t item;        /* the element of the array at that place, WIRE_NO_ITEM or WIRE_ITS_KEY */
+    size_t item;        /* the element of the array at that place, or a constant of the three */
 };
 
 struct wire_cursor_ops;

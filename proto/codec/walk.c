@@ -47,6 +47,8 @@ static bool put(struct walk *w, const char *bytes, size_t length)
                         "data takes at most 1024 bytes as compact JSON");
 }
 
+static bool put_words(struct walk *w, const char *words) { return put(w, words, strlen(words)); }
+
 static bool put_string(struct walk *w, obb_str text)
 {
     bool fits = put(w, "\"", 1);
@@ -86,7 +88,7 @@ static void look_for_place(struct walk *w, const struct step *step)
     if (step != NULL && step->is_key)
         w->key = step->key;
     name_step(&w->pointer, step);
-    if (w->item < WIRE_ITS_KEY)
+    if (w->item < WIRE_ITS_TEXT)
         wire_pointer_index(&w->pointer, w->item);
 }
 
@@ -135,15 +137,17 @@ static bool walk_object(struct walk *w, const struct step *step)
 
 static bool walk_value(struct walk *w, const struct step *step)
 {
-    static const char no_json[] = "a value that JSON does not have";
+    enum { LONGEST_FLOAT = 9 }; /* bytes of CBOR */
     struct wire_cursor *c = w->c;
     look_for_place(w, step);
     wire_kind kind = wire_peek(c);
     for (unsigned level = c->depth; kind == WIRE_KIND_OTHER && !c->failed; level++) {
         if (w->shows)
-            return put(w, no_json, sizeof no_json - 1) && wire_skip(c);
+            return put_words(w, "a value that JSON does not have") && wire_skip(c);
         if (w->writes)
-            return wire_fail_at(c, WIRE_WRONG_TYPE, wire_place(c), no_json);
+            return wire_fail_at(c, WIRE_WRONG_TYPE, wire_place(c),
+                                "data holds what JSON has: objects, arrays, strings, numbers, "
+                                "true, false and null");
         if (level == WIRE_DEPTH) /* a tag is a level */
             return wire_fail_malformed(c, c->at, "more than 64 levels");
         bool value_follows = false;
@@ -167,13 +171,16 @@ static bool walk_value(struct walk *w, const struct step *step)
         if (!c->ops->read_number_text(c, &text))
             return false;
         if (w->shows && text.length == 0)
-            return put(w, "NaN or infinity", sizeof "NaN or infinity" - 1);
+            return put_words(w, wire_place(c) - place > LONGEST_FLOAT
+                                    ? "a whole number of more than 1024 bits"
+                                    : "NaN or infinity");
         if (w->shows)
             return put(w, text.bytes, text.length);
         if (text.length == 0 ||
             wire_number_read(text.bytes, text.bytes + text.length, &number) == NULL ||
             !isfinite(number))
-            return wire_fail_at(c, WIRE_OBB_BAD_NUMBER, place, NULL);
+            return wire_fail_at(c, WIRE_OBB_BAD_NUMBER, place,
+                                "a number in data is in the range of a double");
         return put(w, text.bytes, text.length);
     case WIRE_KIND_STRING:
         if (!w->writes)
@@ -313,6 +320,9 @@ static const char *detail_with_value(struct wire_cursor *c, obb_str key,
         return wire_detail(arena, "found the field %s; %s", wire_show(key).text, rule);
     if (fault->item == WIRE_ITS_KEY)
         return wire_detail(arena, "found %s; %s", wire_show(key).text, rule);
+    obb_str text = {0};
+    if (fault->item == WIRE_ITS_TEXT && wire_read_string(c, &text))
+        return wire_detail(arena, "found %zu bytes; %s", text.length, rule);
     if (fault->item != WIRE_NO_ITEM && wire_enter_array(c))
         for (size_t i = 0; wire_next_item(c) && i < fault->item; i++)
             (void)wire_skip(c);

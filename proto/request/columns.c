@@ -3,7 +3,6 @@
 #include "proto/codec/walk.h"
 #include "proto/problem/detail.h"
 #include "proto/request/list.h"
-#include "proto/request/value.h"
 
 #include <assert.h>
 #include <string.h>
@@ -149,6 +148,8 @@ static bool read_before_fault(struct wire_columns *columns, int field,
     struct elements elements = begin_elements(c, kind);
     while (wire_next_item(c) && add_element(&elements, c))
         sound++;
+    if (wire_beyond_doubles(c))
+        c->fault.detail = wire_columns_rule(columns, field);
     if (c->fault.cause == WIRE_OBB_NO_MEMORY)
         return false;
     const struct wire_fault fault = c->fault;
@@ -183,6 +184,8 @@ static bool read_one(struct wire_columns *columns, int field)
     if (!add_element(&elements, c)) {
         if (c->fault.cause == WIRE_WRONG_TYPE)
             c->fault.detail = wanted[kind];
+        else if (wire_beyond_doubles(c))
+            c->fault.detail = wire_columns_rule(columns, field);
         return false;
     }
     keep_elements(data, &elements, 1);

@@ -8,6 +8,7 @@
 
 #include "proto/codec/cursor.h"
 #include "proto/request/object.h"
+#include "proto/request/value.h"
 
 enum { WIRE_COLUMNS = 12 }; /* the most columns of one kind of object */
 
@@ -25,6 +26,8 @@ struct wire_column_rule {
     /* One value may stand for all rows: a single row in place of the array, or with a width of 1
      * the value itself. */
     bool may_be_one;
+    wire_range range; /* of its numbers */
+    const char *rule; /* a sentence that says which numbers it holds; NULL: that of the range */
 };
 
 /* The elements of one column. */
@@ -59,6 +62,13 @@ bool wire_columns_read(struct wire_columns *columns, int field);
 
 /* Notes that a column is for scenes of other dimensions, and returns false. */
 bool wire_columns_not_here(const struct wire_columns *columns, int field);
+
+/* Returns the sentence that says which numbers the column holds. */
+static inline const char *wire_columns_rule(const struct wire_columns *columns, int field)
+{
+    const struct wire_column_rule *rule = &columns->rules[field];
+    return rule->rule != NULL ? rule->rule : wire_limits[rule->range].rule;
+}
 
 static inline bool wire_columns_has(const struct wire_columns *columns, int field)
 {

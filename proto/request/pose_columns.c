@@ -11,8 +11,8 @@ static const obb_str column_fields[COLUMN_FIELDS] = {
 };
 static const struct wire_column_rule rules[COLUMN_FIELDS] = {
     [NAMES] = {.kind = WIRE_COLUMN_NAMES, .width = 1},
-    [IDS] = {.width = 1},
-    [CENTERS] = {.width = 0},
+    [IDS] = {.width = 1, .rule = "an id is a positive whole number"},
+    [CENTERS] = {.width = 0, .range = WIRE_COORDINATE},
     [ROTATIONS] = {.width = 4},
     [ANGLES] = {.width = 1},
 };
@@ -59,7 +59,7 @@ static bool make_pose(const struct wire_columns *columns, const struct rows *row
         const double id = rows->ids[row];
         if (!(id >= 1.0 && id <= OBB_MAX_WHOLE) || id != (double)(uint64_t)id)
             return wire_columns_fail(columns, IDS, i, 0, WIRE_OBB_BAD_VALUE,
-                                     "an id is a positive whole number");
+                                     wire_columns_rule(columns, IDS));
         out->target.id = (uint64_t)id;
         out->target.has_id = true;
     }

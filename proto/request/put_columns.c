@@ -2,7 +2,6 @@
 
 #include "proto/base/keys.h"
 #include "proto/codec/walk.h"
-#include "proto/problem/detail.h"
 #include "proto/request/columns.h"
 #include "proto/request/value.h"
 
@@ -37,18 +36,24 @@ static const obb_str column_fields[COLUMN_FIELDS] = {
     [FRAMES] = WIRE_FIELD("frames"),
     [TTL] = WIRE_FIELD("ttl"),
 };
+#define BITS_RULE "a whole number from 0 to 4294967295 is needed here"
 static const struct wire_column_rule rules[COLUMN_FIELDS] = {
     [NAMES] = {.kind = WIRE_COLUMN_NAMES, .width = 1},
-    [CENTERS] = {.width = 0},
-    [HALF_EXTENTS] = {.width = 0, .may_be_one = true},
+    [CENTERS] = {.width = 0, .range = WIRE_COORDINATE},
+    [HALF_EXTENTS] = {.width = 0, .may_be_one = true, .range = WIRE_HALF_EXTENT},
     [ROTATIONS] = {.width = 4},
     [ANGLES] = {.width = 1},
     [ENTITIES] = {.kind = WIRE_COLUMN_NAMES_OR_NULL, .width = 1, .may_be_one = true},
-    [CATEGORY] = {.width = 1, .may_be_one = true},
-    [MASK] = {.width = 1, .may_be_one = true},
-    [GROUP] = {.width = 1, .may_be_one = true},
+    [CATEGORY] = {.width = 1, .may_be_one = true, .rule = BITS_RULE},
+    [MASK] = {.width = 1, .may_be_one = true, .rule = BITS_RULE},
+    [GROUP] = {.width = 1,
+               .may_be_one = true,
+               .rule = "a whole number from -2147483648 to 2147483647 is needed here"},
     [FRAMES] = {.kind = WIRE_COLUMN_NAMES_OR_NULL, .width = 1, .may_be_one = true},
-    [TTL] = {.kind = WIRE_COLUMN_NUMBERS_OR_NULL, .width = 1, .may_be_one = true},
+    [TTL] = {.kind = WIRE_COLUMN_NUMBERS_OR_NULL,
+             .width = 1,
+             .may_be_one = true,
+             .range = WIRE_TTL},
 };
 
 bool wire_is_put_columns(struct wire_cursor *c)
@@ -151,9 +156,7 @@ static bool check_whole(const struct wire_columns *columns, int field, size_t i,
 {
     return (value >= low && value <= high && value == floor(value)) ||
            wire_columns_fail(columns, field, i, 0, WIRE_OBB_BAD_VALUE,
-                             wire_detail(columns->object.c->arena,
-                                         "a whole number from %.0f to %.0f is needed here", low,
-                                         high));
+                             wire_columns_rule(columns, field));
 }
 
 static bool read_attributes(const struct wire_columns *columns, const struct rows *rows, size_t i,

@@ -283,8 +283,11 @@ static bool read_flat_points(struct wire_query_reading *r)
     struct wire_cursor *c = r->c;
     const size_t place = wire_place(c), dimensions = (size_t)r->dimensions;
     struct wire_column column;
-    if (!wire_read_column(c, &column))
+    if (!wire_read_column(c, &column)) {
+        if (wire_beyond_doubles(c))
+            c->fault.detail = wire_limits[WIRE_COORDINATE].rule;
         return false;
+    }
     if (column.count % dimensions != 0)
         return wire_fail_at(
             c, WIRE_BAD_LENGTH, place,

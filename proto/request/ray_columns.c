@@ -12,9 +12,11 @@ static const obb_str column_fields[COLUMN_FIELDS] = {
     [TIMES] = WIRE_FIELD("times"),
 };
 static const struct wire_column_rule rules[COLUMN_FIELDS] = {
-    [ORIGINS] = {.width = 0}, [DIRECTIONS] = {.width = 0},
-    [TARGETS] = {.width = 0}, [MAX_DISTANCES] = {.width = 1, .may_be_one = true},
-    [TIMES] = {.width = 1},
+    [ORIGINS] = {.width = 0, .range = WIRE_COORDINATE},
+    [DIRECTIONS] = {.width = 0},
+    [TARGETS] = {.width = 0, .range = WIRE_COORDINATE},
+    [MAX_DISTANCES] = {.width = 1, .may_be_one = true, .range = WIRE_DISTANCE},
+    [TIMES] = {.width = 1, .range = WIRE_TIME},
 };
 
 /* A block of rows as doubles: the type of a column is looked up once a block. */

@@ -123,9 +123,11 @@ static bool read_id(struct wire_cursor *c, obb_str *out)
     const size_t place = wire_place(c);
     if (!wire_read_string(c, out))
         return false;
-    return (out->length > 0 && out->length <= WIRE_COMMIT_ID) ||
-           wire_fail_at(c, out->length == 0 ? WIRE_OBB_BAD_VALUE : WIRE_TOO_LONG, place,
-                        "an id of a commit has 1 to 64 bytes");
+    static const char rule[] = "an id of a commit has 1 to 64 bytes";
+    if (out->length == 0)
+        return wire_fail_at(c, WIRE_OBB_BAD_VALUE, place, rule);
+    return out->length <= WIRE_COMMIT_ID ||
+           wire_fail_item(c, WIRE_TOO_LONG, place, WIRE_ITS_TEXT, rule);
 }
 
 static bool read_field(void *context, struct wire_cursor *c, int field)

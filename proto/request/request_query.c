@@ -310,12 +310,15 @@ static bool read_tag(struct wire_cursor *c, obb_str *out)
 static bool read_float(struct wire_query_reading *r)
 {
     const size_t place = wire_place(r->c);
+    static const char rule[] = "a float has 32 or 64 bits";
     double bits;
-    if (!wire_read_number(r->c, &bits))
+    if (!wire_read_number(r->c, &bits)) {
+        if (wire_beyond_doubles(r->c))
+            r->c->fault.detail = rule;
         return false;
+    }
     r->float_bits = (int)(bits == 32.0 ? 32 : 64);
-    return bits == 32.0 || bits == 64.0 ||
-           wire_fail_at(r->c, WIRE_OBB_BAD_VALUE, place, "a float has 32 or 64 bits");
+    return bits == 32.0 || bits == 64.0 || wire_fail_at(r->c, WIRE_OBB_BAD_VALUE, place, rule);
 }
 
 /* ---- The object ------------------------------------------------------------------------------ */

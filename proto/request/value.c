@@ -26,7 +26,7 @@ const struct wire_limits wire_limits[] = {
 /* Says which numbers the range has, if the fault is a number beyond those of doubles. */
 static bool fail_of_range(struct wire_cursor *c, wire_range range)
 {
-    if (c->fault.cause == WIRE_OBB_BAD_NUMBER && c->fault.detail == NULL)
+    if (wire_beyond_doubles(c))
         c->fault.detail = wire_limits[range].rule;
     return false;
 }
@@ -52,19 +52,24 @@ bool wire_read_real(struct wire_cursor *c, wire_range range, double *out)
     return true;
 }
 
+static const char *whole_rule(struct wire_cursor *c, double low, double high)
+{
+    return low < high
+               ? wire_detail(c->arena, "a whole number from %.0f to %.0f is needed here", low, high)
+               : wire_detail(c->arena, "%.0f is needed here", low);
+}
+
 bool wire_read_whole(struct wire_cursor *c, double low, double high, double *out)
 {
     const size_t place = wire_place(c);
     double value;
-    if (!wire_read_number(c, &value))
+    if (!wire_read_number(c, &value)) {
+        if (wire_beyond_doubles(c))
+            c->fault.detail = whole_rule(c, low, high);
         return false;
-    if (value < low || value > high || value != floor(value)) {
-        return wire_fail_at(
-            c, WIRE_OBB_BAD_VALUE, place,
-            low < high ? wire_detail(c->arena, "a whole number from %.0f to %.0f is needed here",
-                                     low, high)
-                       : wire_detail(c->arena, "%.0f is needed here", low));
     }
+    if (value < low || value > high || value != floor(value))
+        return wire_fail_at(c, WIRE_OBB_BAD_VALUE, place, whole_rule(c, low, high));
     *out = value;
     return true;
 }

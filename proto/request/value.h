@@ -38,6 +38,13 @@ static inline obb_status wire_range_check(wire_range range, double value)
     return value < 0 && limits->low == 0 ? limits->below : OBB_BAD_NUMBER;
 }
 
+/* Returns whether the cursor failed at a number beyond those of doubles, and nobody has said yet
+ * which numbers are allowed. */
+static inline bool wire_beyond_doubles(const struct wire_cursor *c)
+{
+    return c->failed && c->fault.cause == WIRE_OBB_BAD_NUMBER && c->fault.detail == NULL;
+}
+
 /* Reads a number of the range. */
 bool wire_read_real(struct wire_cursor *c, wire_range range, double *out);
 

@@ -301,6 +301,131 @@ START_TEST(details_say_what_is_taken)
 }
 END_TEST
 
+/* Returns the detail of the refusal of a body. */
+static const char *detail_of(int route, const wire_body *body)
+{
+    wire_problem problem = {0};
+    char *got;
+    ck_assert(!dump_decode(route, body, 3, &arena, &got, &problem));
+    free(got);
+    ck_assert_int_eq(problem.status, 422);
+    return problem.detail;
+}
+
+/* Where the text has @ there is a number that is no double. In CBOR it is also NaN. */
+START_TEST(a_number_beyond_doubles_is_told_the_rule_of_its_field)
+{
+#define COLUMNS "{\"put\":{\"names\":[\"a\"],\"centers\":[0,0,0],\"half_extents\":[1,1,1],"
+#define BITS    "; a whole number from 0 to 4294967295 is needed here"
+#define GROUP   "; a whole number from -2147483648 to 2147483647 is needed here"
+#define TTL     "; a ttl is 0 to 2^53 milliseconds, or null for none"
+#define WHOLE   "; a whole number from 0 to 9007199254740992 is needed here"
+    static const struct {
+        int route;
+        const char *text, *rule;
+    } cases[] = {
+        {DUMP_BOX, "{" POSE ",\"mask\":@}", BITS},
+        {DUMP_BOX, "{" POSE ",\"group\":@}", GROUP},
+        {DUMP_BOX, "{" POSE ",\"ttl\":@}", TTL},
+        {DUMP_BOX, "{" POSE ",\"data\":[@]}", "; a number in data is in the range of a double"},
+        {DUMP_COMMIT, "{\"if_revision\":@}", WHOLE},
+        {DUMP_COMMIT, "{\"if_box\":{\"a\":@}}", WHOLE},
+        {DUMP_COMMIT, COLUMNS "\"category\":@}}", BITS},
+        {DUMP_COMMIT, COLUMNS "\"mask\":[@]}}", BITS},
+        {DUMP_COMMIT, COLUMNS "\"group\":[@]}}", GROUP},
+        {DUMP_COMMIT, COLUMNS "\"ttl\":@}}", TTL},
+        {DUMP_COMMIT, COLUMNS "\"ttl\":[@]}}", TTL},
+        {DUMP_COMMIT, "{\"put\":{\"names\":[\"a\"],\"centers\":[0,@,0],\"half_extents\":[1,1,1]}}",
+         "; a coordinate is -1e9 to 1e9"},
+        {DUMP_COMMIT, "{\"pose\":{\"ids\":[@],\"centers\":[0,0,0]}}",
+         "; an id is a positive whole number"},
+        {DUMP_QUERY + OBB_QUERY_RAY, "{\"rays\":[],\"float\":@}", "; a float has 32 or 64 bits"},
+        {DUMP_QUERY + OBB_QUERY_POINT, "{\"points\":[0,@,0]}", "; a coordinate is -1e9 to 1e9"},
+        {DUMP_QUERY + OBB_QUERY_RAY,
+         "{\"rays\":{\"origins\":[0,0,0],\"directions\":[0,0,1],\"max_distances\":[@]}}",
+         "; a distance is 0 to 1e9"},
+    };
+    static const char bignum[] = "\xc2\x58\x81\x01", nan[] = "\xf9\x7e\0";
+    const double number = 0.7234567890123;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
+        for (int odd = 0; odd < 3; odd++) {
+            static const char *const found[] = {"found 1e309",
+                                                "found a whole number of more than 1024 bits",
+                                                "found NaN or infinity"};
+            char text[512], expected[256], spoilt[1024];
+            const char *const mark = strchr(cases[i].text, '@');
+            (void)snprintf(text, sizeof text, "%.*s%s%s", (int)(mark - cases[i].text),
+                           cases[i].text, odd == 0 ? "1e309" : "0.7234567890123", mark + 1);
+            wire_body body = json(text);
+            if (odd > 0) {
+                struct cbor_maker m = {0}, placed = {0};
+                ck_assert(maker_from_json(&m, text, strlen(text), false));
+                maker_double(&placed, number);
+                size_t at = 0;
+                while (memcmp(m.bytes + at, placed.bytes, placed.length) != 0)
+                    at++;
+                const size_t head = odd == 1 ? sizeof bignum - 1 : sizeof nan - 1,
+                             size = odd == 1 ? 3 + 129 : head, after = at + placed.length;
+                memset(spoilt, 0, sizeof spoilt);
+                memcpy(spoilt, m.bytes, at);
+                memcpy(spoilt + at, odd == 1 ? bignum : nan, head);
+                memcpy(spoilt + at + size, m.bytes + after, m.length - after);
+                body = (wire_body){
+                    .bytes = spoilt, .length = m.length - placed.length + size, .media = WIRE_CBOR};
+                free(m.bytes);
+                free(placed.bytes);
+            }
+            (void)snprintf(expected, sizeof expected, "%s%s", found[odd], cases[i].rule);
+            ck_assert_str_eq(detail_of(cases[i].route, &body), expected);
+        }
+#undef COLUMNS
+#undef BITS
+#undef GROUP
+#undef TTL
+#undef WHOLE
+}
+END_TEST
+
+START_TEST(what_data_cannot_hold_is_told_what_it_can)
+{
+    static const char *const odds[] = {"\x41\x61", "\xf7", "\xc1\x00", "\xe0"};
+    for (size_t i = 0; i < sizeof odds / sizeof *odds; i++) {
+        char bytes[32];
+        const int length = snprintf(bytes, sizeof bytes,
+                                    "\xa1\x64"
+                                    "data\x81%s",
+                                    odds[i]) +
+                           (i == 2); /* its zero byte */
+        const wire_body body = {.bytes = bytes, .length = (size_t)length, .media = WIRE_CBOR};
+        ck_assert_str_eq(detail_of(DUMP_PATCH, &body),
+                         "found a value that JSON does not have; data holds what JSON has: "
+                         "objects, arrays, strings, numbers, true, false and null");
+    }
+}
+END_TEST
+
+START_TEST(a_string_that_is_too_long_is_counted_in_bytes_of_its_text)
+{
+    static const struct {
+        const char *begin; /* before the digits and a quote */
+        int route, digits;
+        const char *detail;
+    } cases[] = {
+        {"{\"id\":\"", DUMP_COMMIT, 65, "found 65 bytes; an id of a commit has 1 to 64 bytes"},
+        {"{\"id\":\"\\u00e9", DUMP_COMMIT, 63,
+         "found 65 bytes; an id of a commit has 1 to 64 bytes"},
+        {"{\"data\":\"", DUMP_PATCH, 1023,
+         "found 1025 bytes; data takes at most 1024 bytes as compact JSON"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        char text[1200];
+        (void)snprintf(text, sizeof text, "%s%0*d\"}", cases[i].begin, cases[i].digits, 0);
+        const wire_body body = json(text);
+        ck_assert_str_eq(detail_of(cases[i].route, &body), cases[i].detail);
+    }
+}
+END_TEST
+
 START_TEST(a_flipped_byte_never_does_harm)
 {
     test_rng rng = {.s = 31};
@@ -455,6 +580,9 @@ int main(void)
     tcase_add_test(tc, what_is_malformed_is_a_400_wherever_it_lies);
     tcase_add_test(tc, what_takes_long_can_be_postponed);
     tcase_add_test(tc, details_say_what_is_taken);
+    tcase_add_test(tc, a_number_beyond_doubles_is_told_the_rule_of_its_field);
+    tcase_add_test(tc, what_data_cannot_hold_is_told_what_it_can);
+    tcase_add_test(tc, a_string_that_is_too_long_is_counted_in_bytes_of_its_text);
     tcase_add_test(tc, a_flipped_byte_never_does_harm);
     tcase_add_test(tc, a_failing_heap_is_a_503);
     tcase_add_test(tc, a_request_takes_memory_in_proportion_to_its_bytes);
