@@ -286,8 +286,8 @@ static bool wrong_type(struct wire_cursor *c, const char *wanted)
 
 static bool push(struct wire_cursor *c, struct wire_level level)
 {
-    if (c->depth == WIRE_DEPTH)
-        return wire_fail_malformed(c, c->at, "more than 64 levels");
+    if (!wire_level_left(c, c->depth))
+        return false;
     c->levels[c->depth++] = level;
     return true;
 }
@@ -624,6 +624,7 @@ void wire_cbor_open(struct wire_cursor *cursor, const char *bytes, size_t length
     cursor->end = bytes + length;
     cursor->arena = arena;
     cursor->depth = 0;
+    cursor->most = WIRE_DEPTH;
     cursor->postponed = NULL;
     cursor->cancel = NULL;
     cursor->fresh = false;

@@ -33,6 +33,11 @@ bool wire_fail_cancelled(struct wire_cursor *c)
     return wire_fail_at(c, (wire_cause)OBB_CANCELLED, 0, NULL);
 }
 
+bool wire_level_left(struct wire_cursor *c, unsigned depth)
+{
+    return depth < c->most || wire_fail_malformed(c, c->at, "more than 64 levels");
+}
+
 /* ---- Places ---------------------------------------------------------------------------------- */
 
 struct wire_mark wire_mark(struct wire_cursor *c)

@@ -17,7 +17,11 @@
 #include <stdint.h>
 
 enum {
-    WIRE_DEPTH = 64, /* the most containers within each other, the outermost included */
+    /* The most containers within each other, the outermost included. A value that is `data` has as
+     * many of its own: so whatever is accepted as data fits into every document that can hold
+     * it. */
+    WIRE_DEPTH = 64,
+    WIRE_LEVELS = 2 * WIRE_DEPTH, /* of a document and the data in it */
     WIRE_NUMBER_ROOM = 1 + WIRE_BIGNUM_DIGITS
 };
 
@@ -60,14 +64,14 @@ struct wire_cursor {
     const char *start, *at, *end;
     const char *first; /* where the value of the document begins */
     struct obb_arena *arena;
-    unsigned depth;
+    unsigned depth, most;      /* open containers, and how many there may be here */
     bool fresh;                /* JSON: no item of the innermost container was read yet */
     bool failed;               /* then `fault` says why */
     bool *postponed;           /* the one of the wire_body, for decoders */
     const atomic_bool *cancel; /* the one of the wire_body; may be NULL */
     struct wire_fault fault;
-    struct wire_level levels[WIRE_DEPTH]; /* CBOR */
-    char number[WIRE_NUMBER_ROOM];        /* CBOR: the text that read_number_text returned last */
+    struct wire_level levels[WIRE_LEVELS]; /* CBOR */
+    char number[WIRE_NUMBER_ROOM];         /* CBOR: the text that read_number_text returned last */
 };
 
 /* A place to return to with wire_rewind. It must lie in a container that is still open. */
@@ -201,6 +205,20 @@ static inline bool wire_finish(struct wire_cursor *c) { return c->ops->finish(c)
  * lie `stride` bytes apart. Polls for cancelling. */
 bool wire_check_keys(struct wire_cursor *c, size_t place, const obb_str *first, size_t count,
                      size_t stride);
+
+/* Counts the levels of the next value on their own, because it is `data`. After the value, read or
+ * not, the caller passes what this returns to wire_data_end. */
+static inline unsigned wire_data_begin(struct wire_cursor *c)
+{
+    const unsigned before = c->most, most = c->depth + WIRE_DEPTH;
+    if (most > before)
+        c->most = most < WIRE_LEVELS ? most : WIRE_LEVELS;
+    return before;
+}
+static inline void wire_data_end(struct wire_cursor *c, unsigned before) { c->most = before; }
+
+/* Notes WIRE_MALFORMED if no further level may be opened at the cursor. */
+bool wire_level_left(struct wire_cursor *c, unsigned depth);
 
 /* Remember a place, and go back to it. */
 struct wire_mark wire_mark(struct wire_cursor *c);

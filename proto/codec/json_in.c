@@ -176,8 +176,8 @@ static bool enter(struct wire_cursor *c, char bracket, const char *wanted)
         return false;
     if (c->at == c->end || *c->at != bracket)
         return wrong_type(c, wanted);
-    if (c->depth == WIRE_DEPTH)
-        return wire_fail_malformed(c, c->at, "more than 64 levels");
+    if (!wire_level_left(c, c->depth))
+        return false;
     c->depth++;
     c->at++;
     c->fresh = true;
@@ -428,6 +428,7 @@ void wire_json_open(struct wire_cursor *cursor, const char *bytes, size_t length
     cursor->first = cursor->at = past_space(bytes, cursor->end);
     cursor->arena = arena;
     cursor->depth = 0;
+    cursor->most = WIRE_DEPTH;
     cursor->postponed = NULL;
     cursor->cancel = NULL;
     cursor->fresh = false;

@@ -106,6 +106,19 @@ static bool walk_array(struct walk *w, const struct step *step)
     return !c->failed && put(w, "]", 1);
 }
 
+static bool is_data(obb_str key) { return obb_str_equal(key, obb_str_of("data")); }
+
+/* Walks the value of a member. Within data that is captured there is no other data. */
+static bool walk_member(struct walk *w, const struct step *member)
+{
+    if ((w->writes && !w->shows) || !is_data(member->key))
+        return walk_value(w, member);
+    const unsigned before = wire_data_begin(w->c);
+    const bool sound = walk_value(w, member);
+    wire_data_end(w->c, before);
+    return sound;
+}
+
 static bool walk_object(struct walk *w, const struct step *step)
 {
     struct wire_cursor *c = w->c;
@@ -129,7 +142,7 @@ static bool walk_object(struct walk *w, const struct step *step)
         }
         keys[count] = member.key;
         if ((count > 0 && !put(w, ",", 1)) || (w->writes && !put_string(w, member.key)) ||
-            !put(w, ":", 1) || !walk_value(w, &member))
+            !put(w, ":", 1) || !walk_member(w, &member))
             return false;
     }
     return !c->failed && wire_check_keys(c, place, keys, count, sizeof *keys) && put(w, "}", 1);
@@ -148,8 +161,8 @@ static bool walk_value(struct walk *w, const struct step *step)
             return wire_fail_at(c, WIRE_WRONG_TYPE, wire_place(c),
                                 "data holds what JSON has: objects, arrays, strings, numbers, "
                                 "true, false and null");
-        if (level == WIRE_DEPTH) /* a tag is a level */
-            return wire_fail_malformed(c, c->at, "more than 64 levels");
+        if (!wire_level_left(c, level)) /* a tag is a level */
+            return false;
         bool value_follows = false;
         if (!c->ops->enter_other(c, &value_follows) || !value_follows)
             return !c->failed;
@@ -205,6 +218,16 @@ bool wire_skip(struct wire_cursor *c)
     return walk_value(&w, NULL);
 }
 
+bool wire_skip_member(struct wire_cursor *c, obb_str key)
+{
+    const unsigned before = c->most;
+    if (is_data(key))
+        (void)wire_data_begin(c);
+    const bool sound = wire_skip(c);
+    wire_data_end(c, before);
+    return sound;
+}
+
 bool wire_capture(struct wire_cursor *c, obb_str *out)
 {
     struct walk w;
@@ -214,7 +237,10 @@ bool wire_capture(struct wire_cursor *c, obb_str *out)
     w.room = sizeof w.text;
     w.length = 0;
     w.place = wire_place(c);
-    if (!walk_value(&w, NULL))
+    const unsigned before = wire_data_begin(c);
+    const bool sound = walk_value(&w, NULL);
+    wire_data_end(c, before);
+    if (!sound)
         return false;
     char *text = obb_arena_alloc(c->arena, w.length, 1);
     if (text == NULL)
@@ -280,9 +306,11 @@ static bool transcode_object(struct wire_cursor *c, struct wire_out *out)
         return false;
     wire_out_map(out, 0);
     while (wire_next_key(c, &key)) {
+        const unsigned before = is_data(key) ? wire_data_begin(c) : c->most;
         wire_out_name_key(out, key);
         if (!transcode_value(c, out))
             return false;
+        wire_data_end(c, before);
     }
     wire_out_map_end(out);
     return !c->failed && !out->buf->failed;
@@ -369,6 +397,7 @@ wire_problem wire_cursor_explain(struct wire_cursor *c)
     struct wire_cursor again = *c, at;
     again.at = again.first;
     again.depth = 0;
+    again.most = WIRE_DEPTH;
     again.failed = false;
     struct walk w = {
         .c = &again, .seeks = true, .place = fault.place, .item = fault.item, .at = &at};

@@ -10,8 +10,11 @@
  * included. Returns false if the cursor failed. */
 bool wire_skip(struct wire_cursor *c);
 
-/* Copies the next value as compact JSON in UTF-8 into the arena; numbers keep the digits that were
- * sent. More than OBB_MAX_DATA bytes are WIRE_TOO_LONG, numbers beyond the range of a double
+/* Likewise, of the value of the member `key`: the levels of `data` count on their own. */
+bool wire_skip_member(struct wire_cursor *c, obb_str key);
+
+/* Copies the next value, which is data, as compact JSON in UTF-8 into the arena; numbers keep the
+ * digits that were sent. More than OBB_MAX_DATA bytes are WIRE_TOO_LONG, numbers beyond the range of a double
  * OBB_BAD_NUMBER. Returns false if the cursor failed. */
 bool wire_capture(struct wire_cursor *c, obb_str *out);
 

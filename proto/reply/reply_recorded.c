@@ -170,7 +170,7 @@ static bool search_value(struct search *s, bool boxes)
         if (!wire_enter_object(c))
             return false;
         while (wire_next_key(c, &text))
-            if (!(obb_str_equal(text, obb_str_of("data")) ? wire_skip(c)
+            if (!(obb_str_equal(text, obb_str_of("data")) ? wire_skip_member(c, text)
                                                           : search_value(s, holds_boxes(text))))
                 return false;
         return !c->failed;

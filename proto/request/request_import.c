@@ -206,7 +206,7 @@ static bool is_frame_line(struct wire_cursor *c)
     bool has_frame = false, has_name = false;
     obb_str key;
     for (bool inside = wire_enter_object(c); inside && !has_name && wire_next_key(c, &key);
-         inside = wire_skip(c)) {
+         inside = wire_skip_member(c, key)) {
         has_name = obb_str_equal(key, obb_str_of("name"));
         has_frame = has_frame || obb_str_equal(key, obb_str_of("frame"));
         if (has_name)

@@ -474,6 +474,29 @@ START_TEST(a_log_of_random_commits_makes_the_same_states)
 }
 END_TEST
 
+/* Of as many levels as data can have. */
+START_TEST(a_log_of_deep_data_makes_the_same_states)
+{
+    enum { LEVELS = 64 };
+    char data[2 * LEVELS + 1] = "";
+    for (int i = 0; i < 2 * LEVELS; i++)
+        data[i] = i < LEVELS ? '[' : ']';
+    (void)ask("PUT", "/v1/scenes/s", "{}", 201);
+    (void)ask("PUT", "/v1/scenes/s/boxes/a",
+              test_text("{\"center\":[0,0,0],\"half_extents\":[1,1,1],\"data\":%s}", data), 201);
+    (void)ask("PUT", "/v1/scenes/s/boxes/b", "{\"center\":[0,0,0],\"half_extents\":[1,1,1]}", 201);
+    (void)ask("PATCH", "/v1/scenes/s/boxes/b", test_text("{\"data\":%s}", data), 200);
+    json_t *log = log_of("/v1/scenes/s/log?from=0");
+    ck_assert_uint_eq(json_array_size(log), 4);
+    replay(log, "twin");
+    json_decref(log);
+    log = log_of("/v1/scenes/s/log?from=2"); /* the state it begins with has the data */
+    ck_assert_uint_eq(boxes_in(log), 2);
+    replay(log, "half");
+    json_decref(log);
+}
+END_TEST
+
 /* A replay decides by the scene's clock which boxes expire: no line names them. */
 START_TEST(a_log_of_boxes_that_expire_makes_the_same_states)
 {
@@ -1260,6 +1283,7 @@ int main(void)
     tcase_add_test(tc, a_log_may_begin_with_any_kept_state);
     tcase_add_test(tc, parameters_are_checked);
     tcase_add_test(tc, a_log_of_random_commits_makes_the_same_states);
+    tcase_add_test(tc, a_log_of_deep_data_makes_the_same_states);
     tcase_add_test(tc, a_log_of_boxes_that_expire_makes_the_same_states);
     tcase_add_test(tc, a_log_that_is_followed_goes_on_as_commits_come);
     tcase_add_test(tc, options_of_logs_are_checked);

@@ -396,6 +396,28 @@ START_TEST(lists_are_narrowed_and_paged)
 }
 END_TEST
 
+/* Data of as many levels as it can have, in the query and in the answer. */
+START_TEST(boxes_beside_deep_data_are_found)
+{
+    enum { LEVELS = 64 };
+    char data[2 * LEVELS + 1] = "";
+    for (int i = 0; i < 2 * LEVELS; i++)
+        data[i] = i < LEVELS ? '[' : ']';
+    make_scene(100);
+    send_to("PUT", "/v1/scenes/s/boxes/z",
+            test_text("{\"center\":[0,0,0],\"half_extents\":[1,1,1],\"data\":%s}", data));
+    send_to("POST", "/v1/scenes/s/query/overlap",
+            "{\"shapes\":[{\"sphere\":{\"center\":[0,0,0],\"radius\":9}}],\"want\":[\"data\"]}");
+    send_to("POST", "/v1/scenes/s/query/pairs",
+            test_text("{\"with\":{\"put\":{\"n\":{\"center\":[0,0,0],\"half_extents\":[1,1,1],"
+                      "\"data\":%s}}},\"pairs\":[[\"n\",\"c\"]]}",
+                      data));
+    check_ids("?box=a", "1");
+    check_ids("?box=z", "1");
+    check_ids("?box=c", "2");
+}
+END_TEST
+
 START_TEST(who_does_not_want_it_is_not_recorded)
 {
     make_scene(100);
@@ -587,6 +609,7 @@ int main(void)
     tcase_add_test(tc, queries_in_cbor_are_told_as_json);
     tcase_add_test(tc, queries_of_commits_are_recorded);
     tcase_add_test(tc, lists_are_narrowed_and_paged);
+    tcase_add_test(tc, boxes_beside_deep_data_are_found);
     tcase_add_test(tc, who_does_not_want_it_is_not_recorded);
     tcase_add_test(tc, the_last_ones_are_kept);
     tcase_add_test(tc, streams_tell_queries_as_they_happen);

@@ -72,30 +72,30 @@ static inline const char *oracle_compare(struct wire_cursor *c, json_t *expected
     return "type";
 }
 
-/* Nesting as we count it, of a text that both take for JSON; jansson bounds it elsewhere. */
-static inline unsigned oracle_depth(json_t *value)
+/* Whether a value is too deep as we count levels, of a text that both take for JSON; jansson bounds
+ * them elsewhere. It lies in `depth` containers, of which there may be `most`. */
+static inline bool oracle_too_deep(json_t *value, unsigned depth, unsigned most)
 {
-    unsigned deepest = 0;
     size_t index;
     const char *key;
     json_t *item;
-    if (json_is_array(value)) {
+    if ((json_is_array(value) || json_is_object(value)) && ++depth > most)
+        return true;
+    if (json_is_array(value))
         json_array_foreach(value, index, item)
         {
-            const unsigned depth = oracle_depth(item);
-            deepest = depth > deepest ? depth : deepest;
+            if (oracle_too_deep(item, depth, most))
+                return true;
         }
-        return deepest + 1;
-    }
-    if (json_is_object(value)) {
+    if (json_is_object(value))
         json_object_foreach(value, key, item)
         {
-            const unsigned depth = oracle_depth(item);
-            deepest = depth > deepest ? depth : deepest;
+            const bool data = strcmp(key, "data") == 0 && depth + WIRE_DEPTH > most;
+            const unsigned own = depth < WIRE_DEPTH ? depth + WIRE_DEPTH : WIRE_LEVELS;
+            if (oracle_too_deep(item, depth, data ? own : most))
+                return true;
         }
-        return deepest + 1;
-    }
-    return 0;
+    return false;
 }
 
 typedef enum oracle_verdict { ORACLE_TAKEN, ORACLE_OUT_OF_RANGE, ORACLE_REFUSED } oracle_verdict;
@@ -122,7 +122,7 @@ static inline oracle_verdict oracle_json(const char *bytes, size_t length,
     if (length > 0 && memchr(bytes, '\0', length) != NULL) {
         if (ours) /* jansson 2.14 loses a zero byte behind a number, and so takes it */
             *out_difference = "a zero byte, yet taken";
-    } else if (theirs != NULL && oracle_depth(theirs) > WIRE_DEPTH) {
+    } else if (theirs != NULL && oracle_too_deep(theirs, 0, WIRE_DEPTH)) {
         if (ours)
             *out_difference = "too deep, yet taken";
     } else if (theirs != NULL) {

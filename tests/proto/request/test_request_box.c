@@ -1,3 +1,4 @@
+#include "proto/codec/cursor.h"
 #include "tests/proto/request/requests.h"
 
 static obb_put put_of(const char *text, int dimensions, bool patch)
@@ -266,6 +267,47 @@ START_TEST(data_has_a_limit)
 }
 END_TEST
 
+/* Wherever data stands it may have 64 levels. The rest of a body may have as many, too. */
+START_TEST(data_has_levels_of_its_own)
+{
+    static const struct {
+        int route;
+        const char *before, *after, *wrong; /* `wrong` stands in place of `after` */
+    } cases[] = {
+        {DUMP_BOX, "{" POSE ",\"data\":", "}", ",\"group\":-1e10}"},
+        {DUMP_PATCH, "{\"data\":", "}", ",\"group\":0.5}"},
+        {DUMP_COMMIT, "{\"put\":{\"a\":{" POSE ",\"data\":", "}}}", "},\"b\":{}}}"},
+        {DUMP_COMMIT, "{\"put\":{\"data\":{" POSE ",\"data\":", "}}}", "},\"b\":{}}}"},
+        {DUMP_COMMIT,
+         "{\"queries\":[{\"kind\":\"point\",\"points\":[],\"with\":{\"put\":{\"a\":{" POSE
+         ",\"data\":",
+         "}}}}]}", "},\"b\":{}}}}]}"},
+        {DUMP_QUERY + OBB_QUERY_POINT,
+         "{\"points\":[],\"with\":{\"put\":{\"a\":{" POSE ",\"data\":", "}}}}", "}}},\"k\":1}"},
+        {DUMP_LOG_BOX, "{\"name\":\"a\"," POSE ",\"data\":", "}", ",\"id\":0}"},
+        {DUMP_LOG_COMMIT,
+         "{\"revision\":1,\"time\":1,\"hash\":\"0123456789abcdef\",\"put\":{\"a\":{" POSE
+         ",\"data\":",
+         "}}}", "},\"b\":{}}}"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
+        for (int levels = 1; levels <= 70; levels++)
+            for (int good = 0; good < 2; good++) {
+                char text[1024], nested[256] = "", expected[16], *got;
+                for (int k = 0; k < 2 * levels; k++)
+                    nested[k] = k < levels ? '[' : ']';
+                (void)snprintf(text, sizeof text, "%s%s%s", cases[i].before, nested,
+                               good ? cases[i].after : cases[i].wrong);
+                const bool taken = decode_all(cases[i].route, 3, text, &got);
+                const bool deep = levels > WIRE_DEPTH;
+                (void)snprintf(expected, sizeof expected, deep ? "400 " : "422 ");
+                ck_assert_msg(taken == (good && !deep), "%s: %s", text, got);
+                ck_assert_msg(taken || strncmp(got, expected, 4) == 0, "%s: %s", text, got);
+                free(got);
+            }
+}
+END_TEST
+
 START_TEST(points_have_a_limit)
 {
     enum { MOST = OBB_MAX_POINTS };
@@ -298,6 +340,7 @@ int main(void)
     tcase_add_test(tc, a_patch_states_its_parts);
     tcase_add_test(tc, boxes_that_are_wrong_are_refused);
     tcase_add_test(tc, data_has_a_limit);
+    tcase_add_test(tc, data_has_levels_of_its_own);
     tcase_add_test(tc, points_have_a_limit);
     suite_add_tcase(suite, tc);
     return test_main(suite);
