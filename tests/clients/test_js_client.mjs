@@ -76,6 +76,7 @@ const WRITTEN = [
     ["a0", {}],
     ["a26161016162820203", { a: 1, b: [2, 3] }],
     ["826161a161626163", ["a", { b: "c" }]],
+    ["81".repeat(99) + "80", JSON.parse("[".repeat(100) + "]".repeat(100))],
     ["1bffffffffffffffff", 2n ** 64n - 1n],
     ["c249010000000000000000", 2n ** 64n],
     ["c349010000000000000000", -(2n ** 64n) - 1n],
@@ -119,7 +120,7 @@ test("broken CBOR is refused, and every truncated prefix", () => {
         "d8464101",
         "a10000",
         "e0",
-        "81".repeat(66) + "00",
+        "81".repeat(130) + "00",
         "61ff",
         "9bffffffffffffffff",
     ])

@@ -27,7 +27,7 @@
 #error "numbers are sent as they lie in memory, which must be little-endian"
 #endif
 
-#define DEPTH_MOST 64 /* levels of a value, as in the daemon */
+#define DEPTH_MOST 128 /* levels of a value: 64 of an answer, and 64 of data in it */
 
 /* ---- Bytes ----------------------------------------------------------------------------------- */
 

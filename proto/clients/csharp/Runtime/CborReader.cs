@@ -12,7 +12,7 @@ namespace Obbd
     /// </summary>
     struct CborReader
     {
-        const int Depth = 64; // levels, as in the daemon
+        const int Depth = 128; // levels: 64 of an answer, and 64 of data in it
         static readonly UTF8Encoding Utf8 = new UTF8Encoding(false, true);
 
         internal readonly byte[] Bytes;
@@ -353,7 +353,7 @@ namespace Obbd
         static void Deeper(int depth)
         {
             if (depth > Depth)
-                throw new FormatException("the CBOR has more than 64 levels");
+                throw new FormatException("the CBOR has more than 128 levels");
         }
 
         internal static int WidthOf(ulong tag)

@@ -8,7 +8,7 @@ const TAG = { u8: 64, u32: 70, f32: 85, f64: 86 };
 const LITTLE = new Uint8Array(new Uint16Array([1]).buffer)[0] === 1;
 const text = new TextEncoder();
 const utf8 = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
-const DEPTH = 64; // levels, as in the daemon
+const DEPTH = 128; // levels: 64 of an answer, and 64 of data in it
 const FIRST = 1024; // bytes of memory that a value begins with
 const BLOCK = 1 << 16; // and of each block that follows
 

@@ -11,7 +11,7 @@ from .arrays import LITTLE, is_array, view
 TAG_OF = {"B": 64, "I": 70, "f": 85, "d": 86}
 CODE_OF = {tag: code for code, tag in TAG_OF.items()}
 SIZE_OF = {64: 1, 70: 4, 85: 4, 86: 8}
-DEPTH = 64  # levels, as in the daemon
+DEPTH = 128  # levels: 64 of an answer, and 64 of data in it
 
 _DOUBLE = struct.Struct(">Bd")
 
