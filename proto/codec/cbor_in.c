@@ -341,14 +341,31 @@ static bool cbor_next_item(struct wire_cursor *c)
     return true;
 }
 
+/* Checks that a text is UTF-8. */
+static bool check_text(struct wire_cursor *c, obb_str text)
+{
+    while (text.length > WIRE_POLLED_BYTES) {
+        size_t part = WIRE_POLLED_BYTES; /* up to the beginning of a sequence */
+        for (int i = 0; i < 3 && ((unsigned char)text.bytes[part] & 0xc0) == 0x80; i++)
+            part--;
+        if (!wire_goes_on(c))
+            return false;
+        if (!obb_utf8_valid((obb_str){.bytes = text.bytes, .length = part}))
+            return wire_fail_malformed(c, c->at, "not UTF-8");
+        text.bytes += part;
+        text.length -= part;
+    }
+    return obb_utf8_valid(text) || wire_fail_malformed(c, c->at, "not UTF-8");
+}
+
 static bool read_text(struct wire_cursor *c, obb_str *out)
 {
     struct head head;
     if (!read_head(c, c->at, &head))
         return false;
     const obb_str text = {.bytes = head.bytes, .length = (size_t)head.value};
-    if (!obb_utf8_valid(text))
-        return wire_fail_malformed(c, c->at, "not UTF-8");
+    if (!check_text(c, text))
+        return false;
     if (out != NULL)
         *out = text;
     c->at = head.after;

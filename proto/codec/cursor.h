@@ -22,7 +22,8 @@ enum {
      * it. */
     WIRE_DEPTH = 64,
     WIRE_LEVELS = 2 * WIRE_DEPTH, /* of a document and the data in it */
-    WIRE_NUMBER_ROOM = 1 + WIRE_BIGNUM_DIGITS
+    WIRE_NUMBER_ROOM = 1 + WIRE_BIGNUM_DIGITS,
+    WIRE_POLLED_BYTES = 1 << 16 /* of a string, number or white space between two polls */
 };
 
 /* In place of the index of an element: the value itself, the key of the value, and the length of
@@ -118,6 +119,10 @@ struct wire_cursor_ops {
  * strings point into them. */
 void wire_json_open(struct wire_cursor *cursor, const char *bytes, size_t length,
                     struct obb_arena *arena);
+
+/* Likewise, of work that can be cancelled: white space before the value may be long. */
+void wire_json_open_for(struct wire_cursor *cursor, const char *bytes, size_t length,
+                        struct obb_arena *arena, const atomic_bool *cancel);
 void wire_cbor_open(struct wire_cursor *cursor, const char *bytes, size_t length,
                     struct obb_arena *arena);
 
@@ -136,6 +141,12 @@ static inline size_t wire_place(const struct wire_cursor *c) { return (size_t)(c
 static inline bool wire_goes_on(struct wire_cursor *c)
 {
     return c->cancel == NULL || !obb_cancel_poll(c->cancel) || wire_fail_cancelled(c);
+}
+
+/* Returns the end of the bytes from `at` on that are looked at before the next poll. */
+static inline const char *wire_poll_end(const struct wire_cursor *c, const char *at)
+{
+    return c->end - at > WIRE_POLLED_BYTES ? at + WIRE_POLLED_BYTES : c->end;
 }
 
 /* Read an object: enter it, then call next_key, and read the value after each key. next_key returns

@@ -2,20 +2,39 @@
 #include "proto/codec/cursor.h"
 
 #include "proto/base/number.h"
+#include "proto/codec/long_number.h"
 #include "proto/codec/unescape.h"
 
 #include <math.h>
 #include <string.h>
 
+static inline bool is_space(char c) { return c == ' ' || c == '\n' || c == '\r' || c == '\t'; }
+
+/* Returns the first byte that is not white space, or the end of the body if the work is cancelled,
+ * which is noted. Not inlined: most white space is short. */
+__attribute__((noinline)) static const char *past_long_space(struct wire_cursor *c, const char *at)
+{
+    while (at < c->end && is_space(*at)) {
+        if (!wire_goes_on(c))
+            return c->end;
+        const char *const stop = wire_poll_end(c, at);
+        while (at < stop && is_space(*at))
+            at++;
+    }
+    return at;
+}
+
 /* Returns the first byte that is not white space: the next value or punctuation. After open,
  * next_key and next_item the cursor already stands there. */
-static inline const char *past_space(const char *at, const char *end)
+static inline const char *past_space(struct wire_cursor *c, const char *at, const char *end)
 {
+    enum { SHORT = 64 };
     if (at < end && (unsigned char)*at > ' ')
         return at;
-    while (at < end && (*at == ' ' || *at == '\n' || *at == '\r' || *at == '\t'))
+    const char *const stop = end - at > SHORT ? at + SHORT : end;
+    while (at < stop && is_space(*at))
         at++;
-    return at;
+    return at == stop && stop < end ? past_long_space(c, at) : at;
 }
 
 static wire_kind json_peek(struct wire_cursor *c)
@@ -92,8 +111,38 @@ static inline const char *past_plain(const char *at, const char *end)
     return at;
 }
 
-/* Reads the rest of a string that is not plain. It began at `begin` and is plain up to `at`. out
- * NULL: only checks it. */
+/* Returns the quote that ends the string in which `at` lies, or where there is none, the end of the
+ * body or a byte before it. Returns NULL if the work is cancelled. */
+static const char *closing_quote(struct wire_cursor *c, const char *at)
+{
+    const char *stop = wire_poll_end(c, at);
+    while (c->end - at > 1 && *at != '"') {
+        at += *at == '\\' && c->end - at > 2 ? 2 : 1;
+        if (at > stop) {
+            if (!wire_goes_on(c))
+                return NULL;
+            stop = wire_poll_end(c, at);
+        }
+    }
+    return at;
+}
+
+/* Copies bytes of a string. */
+static bool copy(struct wire_cursor *c, char *to, const char *from, size_t length)
+{
+    for (; length > WIRE_POLLED_BYTES; length -= WIRE_POLLED_BYTES) {
+        if (!wire_goes_on(c))
+            return false;
+        memcpy(to, from, WIRE_POLLED_BYTES);
+        to += WIRE_POLLED_BYTES;
+        from += WIRE_POLLED_BYTES;
+    }
+    memcpy(to, from, length);
+    return true;
+}
+
+/* Reads the rest of a string that is not plain, or long. It began at `begin` and is plain up to
+ * `at`. out NULL: only checks it. */
 static bool read_rest_of_string(struct wire_cursor *c, const char *begin, const char *at,
                                 obb_str *out)
 {
@@ -101,11 +150,17 @@ static bool read_rest_of_string(struct wire_cursor *c, const char *begin, const 
      * backslash. */
     char *text = NULL;
     size_t length = 0;
-    const char *copied = begin;
+    const char *copied = begin, *stop = wire_poll_end(c, at);
     for (;;) {
-        at = past_plain(at, c->end);
+        at = past_plain(at, stop);
         if (at == c->end)
             return wire_fail_malformed(c, at, "a string does not end");
+        if (at >= stop) {
+            if (!wire_goes_on(c))
+                return false;
+            stop = wire_poll_end(c, at);
+            continue;
+        }
         if ((unsigned char)*at >= 0x80) {
             const size_t sequence = obb_utf8_length(at, c->end);
             if (sequence == 0)
@@ -117,14 +172,15 @@ static bool read_rest_of_string(struct wire_cursor *c, const char *begin, const 
             return wire_fail_malformed(c, at, "a control character in a string is not escaped");
         if (out != NULL && (*at == '\\' || text != NULL)) {
             if (text == NULL) {
-                const char *close = at;
-                while (c->end - close > 1 && *close != '"')
-                    close += *close == '\\' && c->end - close > 2 ? 2 : 1;
+                const char *const close = closing_quote(c, at);
+                if (close == NULL)
+                    return false;
                 text = obb_arena_alloc(c->arena, (size_t)(close - begin), 1);
                 if (text == NULL)
                     return wire_fail_memory(c);
             }
-            memcpy(text + length, copied, (size_t)(at - copied));
+            if (!copy(c, text + length, copied, (size_t)(at - copied)))
+                return false;
             length += (size_t)(at - copied);
         }
         if (*at == '"')
@@ -150,7 +206,7 @@ static bool read_rest_of_string(struct wire_cursor *c, const char *begin, const 
 /* Reads the string whose quote is at c->at. */
 static inline bool read_string_here(struct wire_cursor *c, obb_str *out)
 {
-    const char *begin = c->at + 1, *at = past_plain(begin, c->end);
+    const char *begin = c->at + 1, *at = past_plain(begin, wire_poll_end(c, begin));
     if (at == c->end || *at != '"')
         return read_rest_of_string(c, begin, at, out);
     c->at = at + 1;
@@ -199,7 +255,7 @@ static inline bool next(struct wire_cursor *c, char bracket)
 {
     if (c->failed)
         return false;
-    const char *at = past_space(c->at, c->end);
+    const char *at = past_space(c, c->at, c->end);
     if (at == c->end)
         return wire_fail_malformed(c, at, "an object or array does not end");
     if (*at == bracket) {
@@ -211,7 +267,7 @@ static inline bool next(struct wire_cursor *c, char bracket)
     if (!c->fresh) {
         if (*at != ',')
             return wire_fail_malformed(c, at, "a comma is missing");
-        at = past_space(at + 1, c->end);
+        at = past_space(c, at + 1, c->end);
         if (at < c->end && *at == bracket)
             return wire_fail_malformed(c, at, "a comma has nothing after it");
     }
@@ -228,10 +284,10 @@ static bool json_next_key(struct wire_cursor *c, obb_str *out_key)
         return wire_fail_malformed(c, c->at, "a key is missing");
     if (!read_string_here(c, out_key))
         return false;
-    c->at = past_space(c->at, c->end);
+    c->at = past_space(c, c->at, c->end);
     if (c->at == c->end || *c->at != ':')
         return wire_fail_malformed(c, c->at, "a colon is missing");
-    c->at = past_space(c->at + 1, c->end);
+    c->at = past_space(c, c->at + 1, c->end);
     return true;
 }
 
@@ -266,6 +322,17 @@ static bool json_read_bool(struct wire_cursor *c, bool *out)
     return *out ? word(c, "true", 4) : word(c, "false", 5);
 }
 
+/* Reads a number as wire_number_read does. Returns NULL too if the work is cancelled, which is
+ * noted. */
+static inline const char *read_digits(struct wire_cursor *c, const char *at, const char *end,
+                                      double *out)
+{
+    const char *const stop = end - at > WIRE_POLLED_BYTES ? at + WIRE_POLLED_BYTES : end;
+    const char *const after = wire_number_read(at, stop, out);
+    return stop == end || (after != NULL && after < stop) ? after
+                                                          : wire_long_number_read(c, at, out);
+}
+
 static const char *const number_wanted = "a number is needed here";
 
 static bool json_read_number(struct wire_cursor *c, double *out)
@@ -273,7 +340,7 @@ static bool json_read_number(struct wire_cursor *c, double *out)
     if (c->failed)
         return false;
     double value;
-    const char *after = wire_number_read(c->at, c->end, &value);
+    const char *after = read_digits(c, c->at, c->end, &value);
     if (after == NULL)
         return wrong_type(c, number_wanted);
     if (!isfinite(value))
@@ -289,7 +356,7 @@ static bool json_read_number_text(struct wire_cursor *c, obb_str *out)
         return false;
     const char *at = c->at;
     double value;
-    const char *after = wire_number_read(at, c->end, &value);
+    const char *after = read_digits(c, at, c->end, &value);
     if (after == NULL)
         return wire_fail_malformed(c, at, "not a number");
     if (out != NULL)
@@ -313,7 +380,7 @@ static bool enter_run(struct wire_cursor *c, bool *more)
 {
     if (!json_enter_array(c))
         return false;
-    c->at = past_space(c->at, c->end);
+    c->at = past_space(c, c->at, c->end);
     *more = c->at == c->end || *c->at != ']';
     return true;
 }
@@ -325,16 +392,16 @@ static bool read_run(struct wire_cursor *c, double *out, size_t room, size_t *co
     const char *at = c->at, *const end = c->end;
     size_t n = 0;
     for (; *more && n < room; n++) {
-        const char *after = wire_number_read(at, end, &out[n]);
+        const char *after = read_digits(c, at, end, &out[n]);
         if (after == NULL || !isfinite(out[n])) {
             c->at = at;
             (void)json_read_number(c, &out[n]); /* notes the fault */
             return false;
         }
-        at = past_space(after, end);
+        at = past_space(c, after, end);
         *more = at < end && *at == ',';
         if (*more)
-            at = past_space(at + 1, end);
+            at = past_space(c, at + 1, end);
     }
     c->at = at;
     *count += n;
@@ -400,12 +467,14 @@ static bool json_finish(struct wire_cursor *c)
 {
     if (c->failed)
         return false;
-    c->at = past_space(c->at, c->end);
-    return c->at == c->end || wire_fail_malformed(c, c->at, "something follows the value");
+    c->at = past_space(c, c->at, c->end);
+    if (c->at < c->end)
+        return wire_fail_malformed(c, c->at, "something follows the value");
+    return !c->failed; /* it may have been cancelled */
 }
 
-void wire_json_open(struct wire_cursor *cursor, const char *bytes, size_t length,
-                    struct obb_arena *arena)
+void wire_json_open_for(struct wire_cursor *cursor, const char *bytes, size_t length,
+                        struct obb_arena *arena, const atomic_bool *cancel)
 {
     static const struct wire_cursor_ops ops = {.peek = json_peek,
                                                .enter_object = json_enter_object,
@@ -425,13 +494,19 @@ void wire_json_open(struct wire_cursor *cursor, const char *bytes, size_t length
     cursor->ops = &ops;
     cursor->start = bytes;
     cursor->end = bytes + length;
-    cursor->first = cursor->at = past_space(bytes, cursor->end);
     cursor->arena = arena;
-    cursor->depth = 0;
+    cursor->depth = 0; /* levels are written before they are read, and this cursor has no use for
+                          them */
     cursor->most = WIRE_DEPTH;
     cursor->postponed = NULL;
-    cursor->cancel = NULL;
+    cursor->cancel = cancel;
     cursor->fresh = false;
-    cursor->failed =
-        false; /* levels are written before they are read, and this cursor has no use for them */
+    cursor->failed = false;
+    cursor->first = cursor->at = past_space(cursor, bytes, cursor->end);
+}
+
+void wire_json_open(struct wire_cursor *cursor, const char *bytes, size_t length,
+                    struct obb_arena *arena)
+{
+    wire_json_open_for(cursor, bytes, length, arena, NULL);
 }

@@ -53,6 +53,8 @@ static bool put_string(struct walk *w, obb_str text)
 {
     bool fits = put(w, "\"", 1);
     for (size_t i = 0; i < text.length && fits; i++) {
+        if (i % WIRE_POLLED_BYTES == WIRE_POLLED_BYTES - 1 && !wire_goes_on(w->c))
+            return false;
         const unsigned char c = (unsigned char)text.bytes[i];
         const char *const shorts = "\bb\tt\nn\ff\rr\"\"\\\\";
         const char *escape = c == '\0' ? NULL : strchr(shorts, c);
@@ -188,6 +190,8 @@ static bool walk_value(struct walk *w, const struct step *step)
                                     ? "a whole number of more than 1024 bits"
                                     : "NaN or infinity");
         if (w->shows)
+            return put(w, text.bytes, text.length);
+        if (text.length > OBB_MAX_DATA) /* too long in any case */
             return put(w, text.bytes, text.length);
         if (text.length == 0 ||
             wire_number_read(text.bytes, text.bytes + text.length, &number) == NULL ||

@@ -14,8 +14,8 @@ bool wire_skip(struct wire_cursor *c);
 bool wire_skip_member(struct wire_cursor *c, obb_str key);
 
 /* Copies the next value, which is data, as compact JSON in UTF-8 into the arena; numbers keep the
- * digits that were sent. More than OBB_MAX_DATA bytes are WIRE_TOO_LONG, numbers beyond the range of a double
- * OBB_BAD_NUMBER. Returns false if the cursor failed. */
+ * digits that were sent. More than OBB_MAX_DATA bytes are WIRE_TOO_LONG, numbers beyond the range
+ * of a double OBB_BAD_NUMBER. Returns false if the cursor failed. */
 bool wire_capture(struct wire_cursor *c, obb_str *out);
 
 /* Appends the next value, which was decoded once already, to `out` as compact JSON of any length.

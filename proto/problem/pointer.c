@@ -6,7 +6,7 @@
 void wire_pointer_key(struct wire_pointer *pointer, obb_str key)
 {
     size_t length = 1 + key.length;
-    for (size_t i = 0; i < key.length; i++)
+    for (size_t i = 0; i < key.length && length <= sizeof pointer->text; i++)
         length += key.bytes[i] == '~' || key.bytes[i] == '/';
     if (pointer->full || length > sizeof pointer->text - pointer->length ||
         (key.length != 0 && memchr(key.bytes, '\0', key.length) != NULL)) {

@@ -12,7 +12,7 @@ void wire_body_open(struct wire_cursor *c, const wire_body *body, struct obb_are
     else if (body->media == WIRE_CBOR)
         wire_cbor_open(c, body->bytes, body->length, arena);
     else
-        wire_json_open(c, body->bytes, body->length, arena);
+        wire_json_open_for(c, body->bytes, body->length, arena, body->cancel);
     c->postponed = body->postponed;
     c->cancel = body->cancel;
 }

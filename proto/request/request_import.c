@@ -221,9 +221,8 @@ static bool is_frame_line(struct wire_cursor *c)
 static void open_line(struct import *import, struct wire_cursor *c)
 {
     const obb_str text = next_line(import);
-    wire_json_open(c, text.bytes, text.length, import->arena);
+    wire_json_open_for(c, text.bytes, text.length, import->arena, import->outer.cancel);
     c->postponed = import->outer.postponed;
-    c->cancel = import->outer.cancel;
 }
 
 /* Reads the lines of frames, up to the first that is none. */
@@ -290,16 +289,14 @@ bool wire_read_import(const wire_body *body, struct obb_arena *arena, obb_edit *
                       wire_problem *problem)
 {
     struct import import = {.arena = arena, .problem = problem};
-    wire_json_open(&import.outer, body->bytes, body->length, arena);
+    wire_json_open_for(&import.outer, body->bytes, body->length, arena, body->cancel);
     import.outer.postponed = body->postponed;
-    import.outer.cancel = body->cancel;
     import.outer.at = body->bytes; /* a blank first line is a line too */
 
     struct wire_export_header header = {.has_time = false};
     struct wire_cursor c;
     const obb_str first = next_line(&import);
-    wire_json_open(&c, first.bytes, first.length, arena);
-    c.cancel = body->cancel;
+    wire_json_open_for(&c, first.bytes, first.length, arena, body->cancel);
     if (!finish_line(&import, &c, wire_read_export_header(&c, &header)))
         return false;
     obb_edit edit = {.dimensions = header.settings.dimensions,
