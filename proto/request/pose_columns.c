@@ -11,7 +11,7 @@ static const obb_str column_fields[COLUMN_FIELDS] = {
 };
 static const struct wire_column_rule rules[COLUMN_FIELDS] = {
     [NAMES] = {.kind = WIRE_COLUMN_NAMES, .width = 1},
-    [IDS] = {.width = 1, .rule = "an id is a positive whole number"},
+    [IDS] = {.width = 1, .rule = "an id is a whole number from 1 to 9007199254740992"},
     [CENTERS] = {.width = 0, .range = WIRE_COORDINATE},
     [ROTATIONS] = {.width = 4},
     [ANGLES] = {.width = 1},
@@ -21,6 +21,8 @@ static const struct wire_column_rule rules[COLUMN_FIELDS] = {
 #define ROWS 32
 struct rows {
     size_t first;
+    bool looked;    /* for `inexact`, which is set then */
+    size_t inexact; /* the first row with an id beyond 2^53 that was rounded to 2^53 */
     double ids[ROWS], centers[ROWS * 3], rotations[ROWS * 4], angles[ROWS];
 };
 
@@ -47,8 +49,33 @@ static obb_pose blank_pose(const struct wire_columns *columns)
                                       wire_columns_has(columns, ANGLES)};
 }
 
+/* Returns the first row whose id is no id as it was written, SIZE_MAX if there is none. */
+static size_t first_inexact(const struct wire_columns *columns)
+{
+    if (columns->data[IDS].numbers.type != WIRE_DOUBLES)
+        return SIZE_MAX; /* of a typed array: as it was written */
+    struct wire_cursor again = *columns->object.c;
+    again.at = again.start + columns->object.where[IDS];
+    double id;
+    size_t row = 0;
+    for (bool inside = wire_enter_array(&again); inside && wire_next_item(&again); row++)
+        if (!wire_read_whole(&again, 1, OBB_MAX_WHOLE, &id))
+            return row;
+    return SIZE_MAX;
+}
+
+/* Returns whether the id of row i, which is 2^53 as a double, was written as 2^53. Looks through
+ * all ids, but once a request. */
+static bool is_exact(const struct wire_columns *columns, struct rows *rows, size_t i)
+{
+    if (!rows->looked)
+        rows->inexact = first_inexact(columns);
+    rows->looked = true;
+    return rows->inexact != i;
+}
+
 /* Makes the pose of row i, which is in the block `rows`. */
-static bool make_pose(const struct wire_columns *columns, const struct rows *rows, size_t i,
+static bool make_pose(const struct wire_columns *columns, struct rows *rows, size_t i,
                       const obb_pose *blank, obb_pose *out)
 {
     const size_t row = i - rows->first, dimensions = (size_t)columns->dimensions;
@@ -57,7 +84,8 @@ static bool make_pose(const struct wire_columns *columns, const struct rows *row
         out->target.name = wire_columns_name(columns, NAMES, i);
     } else {
         const double id = rows->ids[row];
-        if (!(id >= 1.0 && id <= OBB_MAX_WHOLE) || id != (double)(uint64_t)id)
+        if (!(id >= 1.0 && id <= OBB_MAX_WHOLE) || id != (double)(uint64_t)id ||
+            (id == OBB_MAX_WHOLE && !is_exact(columns, rows, i)))
             return wire_columns_fail(columns, IDS, i, 0, WIRE_OBB_BAD_VALUE,
                                      wire_columns_rule(columns, IDS));
         out->target.id = (uint64_t)id;
@@ -127,6 +155,7 @@ bool wire_read_pose_columns(struct wire_cursor *c, int dimensions, bool frames,
     *out_count = 0;
     const obb_pose blank = blank_pose(&columns);
     struct rows rows;
+    rows.looked = false;
     for (size_t i = 0; i < sound; i++) {
         if (i % ROWS == 0) {
             if (!wire_goes_on(c))

@@ -59,6 +59,34 @@ static const char *whole_rule(struct wire_cursor *c, double low, double high)
                : wire_detail(c->arena, "%.0f is needed here", low);
 }
 
+/* Returns whether the number at `place`, which was read as a double of 2^53 or -2^53, was written
+ * as that number. Neighbours of it have no double of their own. The cursor stands after the number
+ * and stays there. Returns false, too, if the cursor failed. */
+static bool is_written_exactly(struct wire_cursor *c, size_t place)
+{
+    static const char limit[] = "9007199254740992";
+    const char *const after = c->at;
+    obb_str text;
+    c->at = c->start + place;
+    const bool read = c->ops->read_number_text(c, &text);
+    c->at = after;
+    if (!read)
+        return false;
+    size_t matched = 0;
+    for (size_t i = 0; i < text.length && text.bytes[i] != 'e' && text.bytes[i] != 'E'; i++) {
+        const char digit = text.bytes[i];
+        if (i % WIRE_POLLED_BYTES == WIRE_POLLED_BYTES - 1 && !wire_goes_on(c))
+            return false;
+        if (digit == '-' || digit == '.' || (matched == 0 && digit == '0'))
+            continue;
+        /* the point is where it must be, because the double is right */
+        if (matched < sizeof limit - 1 ? digit != limit[matched] : digit != '0')
+            return false;
+        matched++;
+    }
+    return matched >= sizeof limit - 1;
+}
+
 bool wire_read_whole(struct wire_cursor *c, double low, double high, double *out)
 {
     const size_t place = wire_place(c);
@@ -68,7 +96,8 @@ bool wire_read_whole(struct wire_cursor *c, double low, double high, double *out
             c->fault.detail = whole_rule(c, low, high);
         return false;
     }
-    if (value < low || value > high || value != floor(value))
+    if (value < low || value > high || value != floor(value) ||
+        (fabs(value) == OBB_MAX_WHOLE && !is_written_exactly(c, place)))
         return wire_fail_at(c, WIRE_OBB_BAD_VALUE, place, whole_rule(c, low, high));
     *out = value;
     return true;

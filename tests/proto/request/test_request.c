@@ -338,7 +338,7 @@ START_TEST(a_number_beyond_doubles_is_told_the_rule_of_its_field)
         {DUMP_COMMIT, "{\"put\":{\"names\":[\"a\"],\"centers\":[0,@,0],\"half_extents\":[1,1,1]}}",
          "; a coordinate is -1e9 to 1e9"},
         {DUMP_COMMIT, "{\"pose\":{\"ids\":[@],\"centers\":[0,0,0]}}",
-         "; an id is a positive whole number"},
+         "; an id is a whole number from 1 to 9007199254740992"},
         {DUMP_QUERY + OBB_QUERY_RAY, "{\"rays\":[],\"float\":@}", "; a float has 32 or 64 bits"},
         {DUMP_QUERY + OBB_QUERY_POINT, "{\"points\":[0,@,0]}", "; a coordinate is -1e9 to 1e9"},
         {DUMP_QUERY + OBB_QUERY_RAY,
@@ -383,6 +383,114 @@ START_TEST(a_number_beyond_doubles_is_told_the_rule_of_its_field)
 #undef GROUP
 #undef TTL
 #undef WHOLE
+}
+END_TEST
+
+/* 2^53 + 1 is 2^53 as a double. Where the text has @ there is a number. */
+START_TEST(a_whole_number_beyond_the_limit_is_not_rounded_to_it)
+{
+    static const struct {
+        int route;
+        const char *text, *pointer;
+    } places[] = {
+        {DUMP_COMMIT, "{\"if_revision\":@}", "/if_revision"},
+        {DUMP_COMMIT, "{\"if_box\":{\"a\":@}}", "/if_box/a"},
+        {DUMP_COMMIT, "{\"pose\":{\"ids\":[1,@,2],\"centers\":[0,0,0,0,0,0,0,0,0]}}",
+         "/pose/ids/1"},
+        {DUMP_COMMIT,
+         "{\"pose\":{\"centers\":[0,0,0,0,0,0,0,0,0,0,0,0],"
+         "\"ids\":[1,9007199254740992,3,@]}}",
+         "/pose/ids/3"},
+        {DUMP_QUERY + OBB_QUERY_PAIRS, "{\"by\":\"id\",\"pairs\":[1,@]}", "/pairs/1"},
+        {DUMP_QUERY + OBB_QUERY_ALL_PAIRS, "{\"at\":{\"revision\":@}}", "/at/revision"},
+    };
+    static const struct {
+        const char *number;
+        bool good;
+        obb_str cbor; /* of length 0: the number has no other form */
+    } numbers[] = {
+        {"9007199254740992", true, {"\x1b\0\x20\0\0\0\0\0\0", 9}},
+        {"9007199254740992.000", true, {"\xfb\x43\x40\0\0\0\0\0\0", 9}},
+        {"9.007199254740992e15", true, {"\xc2\x47\x20\0\0\0\0\0\0", 9}},
+        {"90071992547409920000E-4", true, {"\xfa\x5a\0\0\0", 5}},
+        {"0.0009007199254740992e+19", true, {0}},
+        {"9007199254740993", false, {"\x1b\0\x20\0\0\0\0\0\1", 9}},
+        {"9007199254740992.5", false, {"\xc2\x47\x20\0\0\0\0\0\1", 9}},
+        {"9007199254740991.75", false, {0}},
+        {"9.007199254740993e15", false, {0}},
+        {"9007199254740994", false, {"\x1b\0\x20\0\0\0\0\0\2", 9}},
+    };
+    for (size_t i = 0; i < sizeof places / sizeof *places; i++)
+        for (size_t k = 0; k < sizeof numbers / sizeof *numbers; k++) {
+            char text[512], bytes[512], *got;
+            const char *const mark = strchr(places[i].text, '@');
+            char expected[64];
+            (void)snprintf(expected, sizeof expected, "422 %s", places[i].pointer);
+            (void)snprintf(text, sizeof text, "%.*s%s%s", (int)(mark - places[i].text),
+                           places[i].text, numbers[k].number, mark + 1);
+            bool good = decode(places[i].route, 3, text, strlen(text), WIRE_JSON, &got);
+            ck_assert_msg(good == numbers[k].good && (good || strcmp(got, expected) == 0), "%s: %s",
+                          text, got);
+            free(got);
+            if (numbers[k].cbor.length == 0)
+                continue;
+            struct cbor_maker m = {0}, placed = {0};
+            (void)snprintf(text, sizeof text, "%.*s0.7234567890123%s", (int)(mark - places[i].text),
+                           places[i].text, mark + 1);
+            ck_assert(maker_from_json(&m, text, strlen(text), false));
+            maker_double(&placed, 0.7234567890123);
+            size_t at = 0;
+            while (memcmp(m.bytes + at, placed.bytes, placed.length) != 0)
+                at++;
+            const size_t rest = m.length - at - placed.length, size = numbers[k].cbor.length;
+            memcpy(bytes, m.bytes, at);
+            memcpy(bytes + at, numbers[k].cbor.bytes, size);
+            memcpy(bytes + at + size, m.bytes + at + placed.length, rest);
+            good = decode(places[i].route, 3, bytes, at + size + rest, WIRE_CBOR, &got);
+            ck_assert_msg(good == numbers[k].good && (good || strcmp(got, expected) == 0),
+                          "%s, number %zu: %s", text, k, got);
+            free(got);
+            free(m.bytes);
+            free(placed.bytes);
+        }
+    const wire_body body = json("{\"if_revision\":9007199254740993}");
+    ck_assert_str_eq(detail_of(DUMP_COMMIT, &body),
+                     "found 9007199254740993; a whole number from 0 to 9007199254740992 is needed "
+                     "here");
+}
+END_TEST
+
+/* Ids of 2^53 are looked at again, but not once for each. */
+START_TEST(many_ids_at_the_limit_take_no_longer)
+{
+    enum { IDS = 20000 };
+    const atomic_bool cancel = false;
+    struct cbor_maker m = {0};
+    size_t polls[2];
+    for (int limit = 0; limit < 2; limit++) {
+        m.length = 0;
+        maker_head(&m, 5, 1);
+        maker_text(&m, "pose", 4);
+        maker_head(&m, 5, 2);
+        maker_text(&m, "ids", 3);
+        maker_head(&m, 4, IDS);
+        for (int i = 0; i < IDS; i++)
+            maker_head(&m, 0, ((uint64_t)1 << 53) - (limit == 0));
+        maker_text(&m, "centers", 7);
+        maker_head(&m, 4, (size_t)3 * IDS);
+        for (int i = 0; i < 3 * IDS; i++)
+            maker_head(&m, 0, 0);
+        const wire_body body = {.bytes = (const char *)m.bytes,
+                                .length = m.length,
+                                .media = WIRE_CBOR,
+                                .cancel = &cancel};
+        fault_cancel(0);
+        const wire_commit commit = commit_of(&body, 3);
+        polls[limit] = fault_polls();
+        ck_assert_uint_eq(commit.edit.pose_count, IDS);
+    }
+    free(m.bytes);
+    ck_assert_uint_le(polls[1], polls[0] + IDS + 100);
 }
 END_TEST
 
@@ -581,6 +689,8 @@ int main(void)
     tcase_add_test(tc, what_takes_long_can_be_postponed);
     tcase_add_test(tc, details_say_what_is_taken);
     tcase_add_test(tc, a_number_beyond_doubles_is_told_the_rule_of_its_field);
+    tcase_add_test(tc, a_whole_number_beyond_the_limit_is_not_rounded_to_it);
+    tcase_add_test(tc, many_ids_at_the_limit_take_no_longer);
     tcase_add_test(tc, what_data_cannot_hold_is_told_what_it_can);
     tcase_add_test(tc, a_string_that_is_too_long_is_counted_in_bytes_of_its_text);
     tcase_add_test(tc, a_flipped_byte_never_does_harm);
