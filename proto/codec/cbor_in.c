@@ -451,6 +451,13 @@ static double number_of(const struct head *head)
     return head->value == UINT64_MAX ? -0x1p64 : -(double)(head->value + 1);
 }
 
+/* Counts the effort of making digits of a bignum: 7 us for 128 bytes. */
+static bool spend_bignum(struct wire_cursor *c, const struct head *bytes)
+{
+    const size_t length = bytes->value < WIRE_BIGNUM_BYTES ? bytes->value : WIRE_BIGNUM_BYTES;
+    return wire_spend(c, length * length / 20);
+}
+
 /* Returns a bignum as JSON text, which is empty if the number is beyond every double. */
 static obb_str bignum_text(uint64_t tag, const struct head *bytes,
                            char room[static WIRE_NUMBER_ROOM])
@@ -486,12 +493,15 @@ static bool read_any_number(struct wire_cursor *c, double *out)
     }
     if (cbor_peek(c) != WIRE_KIND_NUMBER)
         return wrong_type(c, "a number is needed here");
-    if (bignum(c, &tag_ahead, &head))
+    if (bignum(c, &tag_ahead, &head)) {
+        if (!spend_bignum(c, &head))
+            return false;
         *out = number_of_bignum(tag_ahead, &head);
-    else if (read_head(c, c->at, &head))
+    } else if (read_head(c, c->at, &head)) {
         *out = number_of(&head);
-    else
+    } else {
         return false;
+    }
     c->at = head.after;
     return true;
 }
@@ -515,6 +525,8 @@ static bool cbor_read_number_text(struct wire_cursor *c, obb_str *out)
     double number;
     const char *at = c->at;
     if (!c->failed && typed_level(c) == 0 && bignum(c, &tag, &head)) {
+        if (out != NULL && !spend_bignum(c, &head))
+            return false;
         if (out != NULL)
             *out = bignum_text(tag, &head, c->number);
         c->at = head.after;
@@ -643,6 +655,7 @@ void wire_cbor_open(struct wire_cursor *cursor, const char *bytes, size_t length
     cursor->depth = 0;
     cursor->most = WIRE_DEPTH;
     cursor->postponed = NULL;
+    cursor->effort = 0;
     cursor->cancel = NULL;
     cursor->fresh = false;
     cursor->failed = false;

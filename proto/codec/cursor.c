@@ -33,6 +33,17 @@ bool wire_fail_cancelled(struct wire_cursor *c)
     return wire_fail_at(c, (wire_cause)OBB_CANCELLED, 0, NULL);
 }
 
+bool wire_spend(struct wire_cursor *c, size_t effort)
+{
+    if (c->postponed == NULL)
+        return true;
+    c->effort += effort < WIRE_EASY ? (unsigned)effort : WIRE_EASY;
+    if (c->effort < WIRE_EASY)
+        return true;
+    *c->postponed = true;
+    return wire_fail_cancelled(c);
+}
+
 bool wire_level_left(struct wire_cursor *c, unsigned depth)
 {
     return depth < c->most || wire_fail_malformed(c, c->at, "more than 64 levels");

@@ -23,7 +23,9 @@ enum {
     WIRE_DEPTH = 64,
     WIRE_LEVELS = 2 * WIRE_DEPTH, /* of a document and the data in it */
     WIRE_NUMBER_ROOM = 1 + WIRE_BIGNUM_DIGITS,
-    WIRE_POLLED_BYTES = 1 << 16 /* of a string, number or white space between two polls */
+    WIRE_POLLED_BYTES = 1 << 16, /* of a string, number or white space between two polls */
+    WIRE_EASY_DIGITS = 24,       /* bytes of the longest number that %.17g writes */
+    WIRE_EASY = 30000            /* the most effort of work that is not postponed: 0.3 ms */
 };
 
 /* In place of the index of an element: the value itself, the key of the value, and the length of
@@ -68,7 +70,8 @@ struct wire_cursor {
     unsigned depth, most;      /* open containers, and how many there may be here */
     bool fresh;                /* JSON: no item of the innermost container was read yet */
     bool failed;               /* then `fault` says why */
-    bool *postponed;           /* the one of the wire_body, for decoders */
+    bool *postponed;           /* the one of the wire_body */
+    unsigned effort;           /* spent on numbers that take long to read, in about 10 ns */
     const atomic_bool *cancel; /* the one of the wire_body; may be NULL */
     struct wire_fault fault;
     struct wire_level levels[WIRE_LEVELS]; /* CBOR */
@@ -141,6 +144,17 @@ static inline size_t wire_place(const struct wire_cursor *c) { return (size_t)(c
 static inline bool wire_goes_on(struct wire_cursor *c)
 {
     return c->cancel == NULL || !obb_cancel_poll(c->cancel) || wire_fail_cancelled(c);
+}
+
+/* Counts effort. If the work is one that postpones slow parts, and this is too much, notes that it
+ * is postponed, fails as if it were cancelled, and returns false. */
+bool wire_spend(struct wire_cursor *c, size_t effort);
+
+/* Likewise, the effort of a number of `length` bytes of JSON: a tie of two doubles has up to 770
+ * digits and takes 16 us. Short numbers are free. */
+static inline bool wire_spend_digits(struct wire_cursor *c, size_t length)
+{
+    return length <= WIRE_EASY_DIGITS || wire_spend(c, 2 * length);
 }
 
 /* Returns the end of the bytes from `at` on that are looked at before the next poll. */

@@ -322,15 +322,16 @@ static bool json_read_bool(struct wire_cursor *c, bool *out)
     return *out ? word(c, "true", 4) : word(c, "false", 5);
 }
 
-/* Reads a number as wire_number_read does. Returns NULL too if the work is cancelled, which is
- * noted. */
+/* Reads a number as wire_number_read does. Returns NULL too if the work is cancelled or postponed,
+ * which is noted. */
 static inline const char *read_digits(struct wire_cursor *c, const char *at, const char *end,
                                       double *out)
 {
     const char *const stop = end - at > WIRE_POLLED_BYTES ? at + WIRE_POLLED_BYTES : end;
-    const char *const after = wire_number_read(at, stop, out);
-    return stop == end || (after != NULL && after < stop) ? after
-                                                          : wire_long_number_read(c, at, out);
+    const char *after = wire_number_read(at, stop, out);
+    if (stop < end && (after == NULL || after == stop))
+        after = wire_long_number_read(c, at, out);
+    return after != NULL && wire_spend_digits(c, (size_t)(after - at)) ? after : NULL;
 }
 
 static const char *const number_wanted = "a number is needed here";
@@ -499,6 +500,7 @@ void wire_json_open_for(struct wire_cursor *cursor, const char *bytes, size_t le
                           them */
     cursor->most = WIRE_DEPTH;
     cursor->postponed = NULL;
+    cursor->effort = 0;
     cursor->cancel = cancel;
     cursor->fresh = false;
     cursor->failed = false;

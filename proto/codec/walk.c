@@ -193,6 +193,8 @@ static bool walk_value(struct walk *w, const struct step *step)
             return put(w, text.bytes, text.length);
         if (text.length > OBB_MAX_DATA) /* too long in any case */
             return put(w, text.bytes, text.length);
+        if (!wire_spend_digits(c, text.length))
+            return false;
         if (text.length == 0 ||
             wire_number_read(text.bytes, text.bytes + text.length, &number) == NULL ||
             !isfinite(number))

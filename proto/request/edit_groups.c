@@ -245,7 +245,8 @@ bool wire_read_in_order(struct wire_object *o, wire_read_field *read, void *cont
         const struct wire_mark mark = wire_mark(c);
         if (read(context, c, field))
             continue;
-        if (c->fault.cause == WIRE_MALFORMED || c->fault.cause == WIRE_OBB_NO_MEMORY)
+        if (c->fault.cause == WIRE_MALFORMED || c->fault.cause == WIRE_OBB_NO_MEMORY ||
+            c->fault.cause == (wire_cause)OBB_CANCELLED)
             return false;
         if (field < first_field) {
             first_field = field;

@@ -26,9 +26,9 @@ typedef struct wire_body {
     const char *bytes;
     size_t length; /* 0: no body; reads as {} if all fields are optional */
     wire_media media;
-    /* If not NULL, the decoder does no slow work (a tight fit of points). When it comes to such
-     * work it sets *postponed and returns false; *problem then means nothing, and the caller
-     * decodes again with postponed = NULL. */
+    /* If not NULL, the decoder does no slow work (a tight fit of points, very many digits). When it
+     * comes to such work it sets *postponed and returns false; *problem then means nothing, and the
+     * caller decodes again with postponed = NULL. */
     bool *postponed;
     const atomic_bool
         *cancel; /* once true, the decoder soon fails with OBB_CANCELLED; may be NULL */

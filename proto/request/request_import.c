@@ -163,6 +163,7 @@ static bool refuse(struct import *import, wire_problem problem, const char *poin
 /* Ends a line. Nothing may follow its value. */
 static bool finish_line(struct import *import, struct wire_cursor *c, bool ok)
 {
+    import->outer.effort = c->effort;
     if (ok && wire_finish(c))
         return true;
     const bool malformed = c->fault.cause == WIRE_MALFORMED;
@@ -223,6 +224,7 @@ static void open_line(struct import *import, struct wire_cursor *c)
     const obb_str text = next_line(import);
     wire_json_open_for(c, text.bytes, text.length, import->arena, import->outer.cancel);
     c->postponed = import->outer.postponed;
+    c->effort = import->outer.effort;
 }
 
 /* Reads the lines of frames, up to the first that is none. */

@@ -233,6 +233,92 @@ static wire_problem problem_of(int route, const wire_body *body, int dimensions)
     return problem;
 }
 
+/* Bodies of one kind that take long: numbers of very many digits. */
+START_TEST(very_many_digits_are_postponed)
+{
+    enum { ROOM = 40960 };
+    static char text[ROOM + 2048], number[1024];
+    static const struct {
+        int route;
+        const char *begin, *end;
+    } bodies[] = {
+        {DUMP_QUERY + OBB_QUERY_POINT, "{\"points\":[", "0,0]}"},
+        {DUMP_QUERY + OBB_QUERY_POINT, "{\"points\":[0,[", "0]]}"},
+        {DUMP_PATCH, "{\"entity\":[", "0]}"},
+        {DUMP_COMMIT, "{\"pose\":{\"ids\":[", "0,\"a\"],\"centers\":[]}}"},
+    };
+    enum { EASY, TIES, BIGNUMS, FORMS };
+    (void)snprintf(number, sizeof number,
+                   "0.50000000000000005551115123125782702118158340454101562"
+                   "5%0700d",
+                   0); /* of 1/2 and the double after it */
+    size_t postponed_bodies = 0;
+    for (size_t i = 0; i < sizeof bodies / sizeof *bodies; i++)
+        for (int form = 0; form < FORMS; form++)
+            for (int later = 0; later < 2; later++) {
+                const char *const item = form == EASY ? "-1.2345678901234567e-301" : number;
+                struct cbor_maker m = {0};
+                size_t length = (size_t)sprintf(text, "%s", bodies[i].begin);
+                if (form != BIGNUMS) {
+                    for (; length < ROOM - 1024; length += strlen(text + length))
+                        (void)sprintf(text + length, "%s,", item);
+                    length += (size_t)sprintf(text + length, "%s", bodies[i].end);
+                } else { /* {"points":[..]} */
+                    maker_head(&m, 5, 1);
+                    maker_text(&m, "points", 6);
+                    maker_head(&m, 4, 300);
+                    for (int k = 0; k < 300; k++) {
+                        maker_head(&m, 6, 2);
+                        maker_head(&m, 2, 128);
+                        maker_put(&m, "\x01", 1);
+                        maker_put(&m, text, 127);
+                    }
+                }
+                bool postponed = false;
+                const wire_body body = {.bytes = form == BIGNUMS ? (const char *)m.bytes : text,
+                                        .length = form == BIGNUMS ? m.length : length,
+                                        .media = form == BIGNUMS ? WIRE_CBOR : WIRE_JSON,
+                                        .postponed = later ? NULL : &postponed};
+                wire_problem problem = {0};
+                char *got;
+                const int route = form == BIGNUMS ? DUMP_QUERY + OBB_QUERY_POINT : bodies[i].route;
+                const bool good = dump_decode(route, &body, 3, &arena, &got, &problem);
+                free(got);
+                free(m.bytes);
+                ck_assert_int_eq(postponed, form != EASY && !later);
+                ck_assert(postponed ? !good : good || problem.status == 422);
+                postponed_bodies += postponed;
+            }
+    printf("%zu bodies were postponed\n", postponed_bodies);
+}
+END_TEST
+
+/* The lines of an import are one body. */
+START_TEST(very_many_digits_in_lines_are_postponed)
+{
+    enum { LINES = 30 };
+    static char text[40960];
+    for (int digits = 10; digits <= 800; digits += 790) {
+        size_t length =
+            (size_t)sprintf(text, "{\"format\":\"obbd-scene\",\"version\":1,\"dimensions\":3,"
+                                  "\"history\":{\"span\":1,\"commits\":1}}\n");
+        for (int i = 0; i < LINES; i++)
+            length += (size_t)sprintf(
+                text + length,
+                "{\"name\":\"%d\",\"center\":[0,0,0.%0*d],\"half_extents\":[1,1,1]}\n", i, digits,
+                5);
+        bool postponed = false;
+        const wire_body body = {
+            .bytes = text, .length = length, .media = WIRE_NDJSON, .postponed = &postponed};
+        wire_problem problem = {0};
+        obb_edit edit;
+        const bool good = wire_read_import(&body, &arena, &edit, &problem);
+        ck_assert_int_eq(postponed, digits > 10);
+        ck_assert_int_eq(good, !postponed);
+    }
+}
+END_TEST
+
 START_TEST(details_say_what_is_taken)
 {
     static const struct {
@@ -687,6 +773,8 @@ int main(void)
     tcase_set_timeout(tc, test_patience(60));
     tcase_add_test(tc, what_is_malformed_is_a_400_wherever_it_lies);
     tcase_add_test(tc, what_takes_long_can_be_postponed);
+    tcase_add_test(tc, very_many_digits_are_postponed);
+    tcase_add_test(tc, very_many_digits_in_lines_are_postponed);
     tcase_add_test(tc, details_say_what_is_taken);
     tcase_add_test(tc, a_number_beyond_doubles_is_told_the_rule_of_its_field);
     tcase_add_test(tc, a_whole_number_beyond_the_limit_is_not_rounded_to_it);
