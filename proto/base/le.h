@@ -12,6 +12,11 @@ static inline uint32_t wire_u32le(const void *bytes)
     return (uint32_t)b[0] | (uint32_t)b[1] << 8 | (uint32_t)b[2] << 16 | (uint32_t)b[3] << 24;
 }
 
+static inline uint64_t wire_u64le(const void *bytes)
+{
+    return (uint64_t)wire_u32le(bytes) | (uint64_t)wire_u32le((const char *)bytes + 4) << 32;
+}
+
 static inline double wire_f32le(const void *bytes)
 {
     const uint32_t bits = wire_u32le(bytes);
@@ -22,8 +27,7 @@ static inline double wire_f32le(const void *bytes)
 
 static inline double wire_f64le(const void *bytes)
 {
-    const uint64_t bits =
-        (uint64_t)wire_u32le(bytes) | (uint64_t)wire_u32le((const char *)bytes + 4) << 32;
+    const uint64_t bits = wire_u64le(bytes);
     double value;
     memcpy(&value, &bits, sizeof value);
     return value;

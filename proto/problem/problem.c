@@ -268,8 +268,9 @@ wire_problem wire_problem_of_commit_id(obb_str id, struct obb_arena *arena)
     wire_problem problem = wire_problem_of(OBB_BAD_VALUE);
     problem.pointer = "/id";
     problem.detail = wire_detail(arena,
-                                 "found %s, the id of an earlier commit, which had other numbers "
-                                 "of puts, poses or transforms; a commit is repeated as it was",
+                                 "found %s, the id of an earlier commit, which had other puts, "
+                                 "poses, transforms or frames; a commit is repeated as it was, in "
+                                 "any order",
                                  wire_show(id).text);
     return problem;
 }

@@ -1,7 +1,20 @@
 #include "proto/reply/outcome.h"
 
+#include "proto/base/le.h"
 #include "proto/codec/cursor.h"
 #include "proto/codec/out.h"
+
+/* An outcome is, little-endian:
+ *
+ *   form      u8    NAMED
+ *   count     u32   of the hashes
+ *   entries   u64   the sum of the hashes of all entries: the same for every order
+ *   hashes    u64 each, of the new boxes, the poses that were skipped, and the transforms that were
+ *   numbers   an array of CBOR
+ *
+ * Older journals hold the numbers only, which begin with the head of an array. An object has no
+ * order, so the entries of a repeated commit are found by the hashes of their names. */
+enum { NAMED = 1, NAMED_HEAD = 13, FIRST_ARRAY = 0x80 };
 
 /* The numbers, in their order. Behind them stand the runs of new ids, three numbers each (the index
  * of the first put, how many puts, the id of the first), and the indexes of the poses and of the
@@ -58,6 +71,83 @@ static void put_missed(struct wire_out *out, const bool *missed, size_t count)
             wire_out_double(out, (double)i);
 }
 
+/* The groups of entries whose names count. */
+enum group { GROUP_PUT = 1, GROUP_POSE, GROUP_TRANSFORM, GROUP_FRAME };
+
+/* Journals hold these hashes: they stay as they are. */
+static uint64_t hash_target(enum group group, const obb_target *target)
+{
+    const obb_hash_key key = {.k0 = 0x6f626264206f7574, .k1 = 2 * (uint64_t)group + target->has_id};
+    unsigned char id[8];
+    if (!target->has_id)
+        return obb_hash(key, target->name.bytes, target->name.length);
+    wire_put_u64le(id, target->id);
+    return obb_hash(key, id, sizeof id);
+}
+
+static uint64_t hash_put(const obb_edit *edit, size_t i)
+{
+    obb_put scratch;
+    return hash_target(GROUP_PUT, &obb_edit_put_without_box(edit, i, &scratch)->target);
+}
+
+static uint64_t hash_pose(const obb_edit *edit, size_t i)
+{
+    return hash_target(GROUP_POSE, &edit->poses[i].target);
+}
+
+static uint64_t hash_transform(const obb_edit *edit, size_t i)
+{
+    return hash_target(GROUP_TRANSFORM, &edit->transforms[i].target);
+}
+
+/* Returns the sum of the hashes of all entries, and whether the ids of all puts are wanted. */
+static uint64_t hash_entries(const obb_edit *edit)
+{
+    uint64_t sum = edit->all_put_ids;
+    for (size_t i = 0; i < edit->put_count; i++)
+        sum += hash_put(edit, i);
+    for (size_t i = 0; i < edit->pose_count; i++)
+        sum += hash_pose(edit, i);
+    for (size_t i = 0; i < edit->transform_count; i++)
+        sum += hash_transform(edit, i);
+    for (size_t i = 0; i < edit->frame_count; i++)
+        sum += hash_target(GROUP_FRAME, &edit->frames[i].target);
+    return sum;
+}
+
+static unsigned char *put_hashes(unsigned char *at, const obb_edit *edit,
+                                 const obb_committed *committed)
+{
+    const bool *poses = committed->missed_poses, *transforms = committed->missed_transforms;
+    for (size_t i = 0; i < edit->put_count; i++)
+        if (committed->new_ids[i] != 0)
+            at = wire_put_u64le(at, hash_put(edit, i));
+    for (size_t i = 0; poses != NULL && i < edit->pose_count; i++)
+        if (poses[i])
+            at = wire_put_u64le(at, hash_pose(edit, i));
+    for (size_t i = 0; transforms != NULL && i < edit->transform_count; i++)
+        if (transforms[i])
+            at = wire_put_u64le(at, hash_transform(edit, i));
+    return at;
+}
+
+/* Writes what stands before the numbers. */
+static void put_named(struct wire_buf *buf, const obb_edit *edit, const obb_committed *committed)
+{
+    size_t count = count_missed(committed->missed_poses, edit->pose_count) +
+                   count_missed(committed->missed_transforms, edit->transform_count);
+    for (size_t i = 0; i < edit->put_count; i++)
+        count += committed->new_ids[i] != 0;
+    unsigned char *room = (unsigned char *)wire_buf_room(buf, NAMED_HEAD + 8 * count);
+    if (room == NULL)
+        return;
+    *room = NAMED;
+    unsigned char *at = wire_put_u32le(room + 1, (uint32_t)count);
+    at = wire_put_u64le(at, hash_entries(edit));
+    wire_buf_added(buf, (size_t)(put_hashes(at, edit, committed) - room));
+}
+
 void wire_write_outcome(struct wire_buf *buf, const obb_edit *edit, const obb_committed *committed)
 {
     const uint64_t *ids = committed->new_ids;
@@ -77,6 +167,7 @@ void wire_write_outcome(struct wire_buf *buf, const obb_edit *edit, const obb_co
         [MISSED_POSES] = (double)count_missed(committed->missed_poses, edit->pose_count),
         [MISSED_TRANSFORMS] =
             (double)count_missed(committed->missed_transforms, edit->transform_count)};
+    put_named(buf, edit, committed);
     struct wire_out out = wire_out_cbor(buf);
     wire_out_array(&out, FIXED + 3 * (size_t)numbers[RUNS] + (size_t)numbers[MISSED_POSES] +
                              (size_t)numbers[MISSED_TRANSFORMS]);
@@ -151,8 +242,9 @@ static const bool *read_missed(struct numbers *n, size_t count, uint64_t missed,
     return list;
 }
 
-obb_status wire_read_outcome(obb_str bytes, const obb_edit *edit, struct obb_arena *arena,
-                             obb_committed *out)
+/* Reads an outcome as if its entries came in the order of the first time. */
+static obb_status read_in_order(obb_str bytes, const obb_edit *edit, struct obb_arena *arena,
+                                obb_committed *out)
 {
     struct wire_cursor c;
     struct numbers n = {.at = 0};
@@ -192,4 +284,114 @@ obb_status wire_read_outcome(obb_str bytes, const obb_edit *edit, struct obb_are
     if (no_memory)
         return OBB_NO_MEMORY;
     return n.bad || n.at != n.column.count ? OBB_BAD_VALUE : OBB_OK;
+}
+
+/* What an outcome says of names: hashes, in the order of the first time. */
+struct names {
+    const char *hashes; /* the next one */
+    size_t count;       /* so many are left */
+};
+
+/* Returns the next `count` hashes with the index of each, ordered by the hashes; or NULL: there is
+ * no memory. `count` is at most n->count. */
+static const struct obb_ranked *order_hashes(struct names *n, size_t count, struct obb_arena *arena)
+{
+    struct obb_ranked *list = obb_arena_alloc(arena, count, sizeof *list),
+                      *spare = obb_arena_alloc(arena, count, sizeof *spare);
+    if (list == NULL || spare == NULL)
+        return NULL;
+    for (size_t i = 0; i < count; i++)
+        list[i] = (struct obb_ranked){.major = wire_u64le(n->hashes + 8 * i), .minor = i};
+    n->hashes += 8 * count;
+    n->count -= count;
+    return obb_sort_ranked(list, count, spare, NULL);
+}
+
+/* Returns the place of the hash in the list, or `count`. */
+static size_t find_hash(const struct obb_ranked *list, size_t count, uint64_t hash)
+{
+    size_t begin = 0, end = count;
+    while (begin < end) {
+        const size_t middle = begin + (end - begin) / 2;
+        if (list[middle].major < hash)
+            begin = middle + 1;
+        else
+            end = middle;
+    }
+    return begin < count && list[begin].major == hash ? begin : count;
+}
+
+/* Gives the new ids to the puts by their names. Puts have different names: each hash is there once,
+ * or two collide, and the ids cannot be told. */
+static obb_status name_ids(struct names *n, const obb_edit *edit, struct obb_arena *arena,
+                           obb_committed *committed)
+{
+    size_t count = 0, found = 0;
+    for (size_t i = 0; i < edit->put_count; i++)
+        count += committed->new_ids[i] != 0;
+    if (count > n->count)
+        return OBB_BAD_VALUE;
+    uint64_t *first = obb_arena_alloc(arena, count, sizeof *first),
+             *ids = obb_arena_alloc(arena, edit->put_count, sizeof *ids);
+    const struct obb_ranked *list = order_hashes(n, count, arena);
+    if (first == NULL || ids == NULL || list == NULL)
+        return OBB_NO_MEMORY;
+    for (size_t i = 0, at = 0; i < edit->put_count; i++)
+        if (committed->new_ids[i] != 0)
+            first[at++] = committed->new_ids[i];
+    for (size_t i = 1; i < count; i++)
+        if (list[i].major == list[i - 1].major)
+            return OBB_BAD_VALUE;
+    for (size_t i = 0; i < edit->put_count; i++) {
+        const size_t at = find_hash(list, count, hash_put(edit, i));
+        ids[i] = at < count ? first[list[at].minor] : 0;
+        found += at < count;
+    }
+    committed->new_ids = ids;
+    return found == count ? OBB_OK : OBB_BAD_VALUE;
+}
+
+/* Finds the `count` entries that were skipped by their names. */
+static obb_status name_missed(struct names *n, const obb_edit *edit, size_t entries,
+                              uint64_t (*hash)(const obb_edit *edit, size_t i),
+                              struct obb_arena *arena, const bool **missed)
+{
+    const size_t count = count_missed(*missed, entries);
+    size_t found = 0;
+    if (count == 0)
+        return OBB_OK;
+    if (count > n->count)
+        return OBB_BAD_VALUE;
+    bool *named = obb_arena_alloc(arena, entries, sizeof *named);
+    const struct obb_ranked *list = order_hashes(n, count, arena);
+    if (named == NULL || list == NULL)
+        return OBB_NO_MEMORY;
+    for (size_t i = 0; i < entries; i++)
+        found += named[i] = find_hash(list, count, hash(edit, i)) < count;
+    *missed = named;
+    return found == count ? OBB_OK : OBB_BAD_VALUE;
+}
+
+obb_status wire_read_outcome(obb_str bytes, const obb_edit *edit, struct obb_arena *arena,
+                             obb_committed *out)
+{
+    if (bytes.length > 0 && (unsigned char)bytes.bytes[0] >= FIRST_ARRAY)
+        return read_in_order(bytes, edit, arena, out);
+    if (bytes.length < NAMED_HEAD || bytes.bytes[0] != NAMED)
+        return OBB_BAD_VALUE;
+    struct names n = {.hashes = bytes.bytes + NAMED_HEAD, .count = wire_u32le(bytes.bytes + 1)};
+    if (n.count > (bytes.length - NAMED_HEAD) / 8)
+        return OBB_BAD_VALUE;
+    const obb_str numbers = {n.hashes + 8 * n.count, bytes.length - NAMED_HEAD - 8 * n.count};
+    obb_status status = read_in_order(numbers, edit, arena, out);
+    if (status == OBB_OK && wire_u64le(bytes.bytes + 5) != hash_entries(edit))
+        return OBB_BAD_VALUE;
+    if (status == OBB_OK)
+        status = name_ids(&n, edit, arena, out);
+    if (status == OBB_OK)
+        status = name_missed(&n, edit, edit->pose_count, hash_pose, arena, &out->missed_poses);
+    if (status == OBB_OK)
+        status = name_missed(&n, edit, edit->transform_count, hash_transform, arena,
+                             &out->missed_transforms);
+    return status == OBB_OK && n.count > 0 ? OBB_BAD_VALUE : status;
 }

@@ -1,22 +1,25 @@
 /* The outcome of a commit: what its answer is made of beside the results of queries, as bytes. They
  * are kept for a client that repeats a commit by its id, and read beside the repeated commit, which
- * has the names. */
+ * has the names, perhaps in another order. */
 #ifndef WIRE_OUTCOME_H
 #define WIRE_OUTCOME_H
 
 #include "core/obb.h"
 #include "proto/base/buf.h"
 
-/* Appends the outcome: an array of numbers in CBOR, about 110 bytes, 27 for each run of new ids
- * that follow each other, and 9 for each entry that was skipped. Without memory buf->failed is
- * set. */
+/* Appends the outcome: about 120 bytes, 27 for each run of new ids that follow each other, 8 for
+ * each new id, and 17 for each entry that was skipped. Without memory buf->failed is set.
+ *
+ * Cost     about 15 ns an entry. */
 void wire_write_outcome(struct wire_buf *buf, const obb_edit *edit, const obb_committed *committed);
 
-/* Reads the outcome of a commit whose edit is repeated. The lists of *out are in the arena; it has
- * none of versions.
+/* Reads the outcome of a commit whose edit is repeated, its entries in any order. In an outcome of
+ * an older journal, which has no names, the order must be that of the first time. The lists of *out
+ * are in the arena; it has none of versions.
  *
- * errors  OBB_BAD_VALUE: the edit has another number of puts, poses or transforms, or the bytes are
- *         no outcome; OBB_NO_MEMORY. */
+ * errors  OBB_BAD_VALUE: the edit puts, poses or transforms other boxes, or poses other frames, or
+ *         the bytes are no outcome; OBB_NO_MEMORY.
+ * Cost    about 15 ns an entry, and 150 ns a new id. */
 obb_status wire_read_outcome(obb_str bytes, const obb_edit *edit, struct obb_arena *arena,
                              obb_committed *out);
 

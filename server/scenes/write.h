@@ -115,8 +115,9 @@ struct srv_write {
     wire_record_id followed;         /* of SRV_OP_FOLLOW: the id of the record */
     struct srv_gathered gathered;    /* likewise: its effects, if it comes in parts */
     struct srv_scene_loader *loader; /* likewise: of the copy that it makes; owned */
-    obb_str followed_id, answer;     /* likewise: the commit's id, and what its answer is made of */
-    obb_effects effects;             /* likewise */
+    obb_str followed_id;             /* likewise: the commit's id */
+    obb_str answer;      /* likewise, and of a repeated edit: what the commit's answer is made of */
+    obb_effects effects; /* likewise */
     double now_ms;
     bool has_shed; /* histories have made room for this edit */
 };

@@ -1,6 +1,7 @@
 #include "server/scenes/writer.h"
 
 #include "server/scenes/conditions.h"
+#include "server/scenes/loop_time.h"
 #include "server/scenes/remembered.h"
 #include "server/scenes/write_base_body.h"
 #include "server/scenes/write_copy_body.h"
@@ -10,6 +11,9 @@
 
 #include <assert.h>
 #include <stddef.h>
+#include <string.h>
+
+#define RECALL_NS 100.0 /* about, to find an entry of a commit in its outcome */
 
 void srv_writer_listen(struct srv_writer *writer, srv_write_listener listener)
 {
@@ -49,17 +53,64 @@ static bool needs_empty_tail(const struct srv_write *w)
             (w->op.dry_run || w->op.check_only || w->op.edit->with_entries > 0));
 }
 
-/* Answers a commit that the scene remembers. */
-static void repeat(struct srv_write *w, const srv_remembered_commit *commit)
+/* Answers a commit that the scene remembers, once its outcome is read. */
+static void answer_repeated(struct srv_write *w)
 {
-    const obb_status status =
-        wire_read_outcome(commit->outcome, w->op.edit, w->arena, &w->committed);
-    w->repeated = status == OBB_OK;
+    w->repeated = w->status == OBB_OK;
     if (w->repeated)
         srv_write_succeed(w);
     else
-        srv_write_refuse(w, status == OBB_NO_MEMORY ? SRV_REFUSED_BY_SCENE : SRV_REFUSED_BY_ID,
-                         status);
+        srv_write_refuse(w, w->status == OBB_BAD_VALUE ? SRV_REFUSED_BY_ID : SRV_REFUSED_BY_SCENE,
+                         w->status);
+}
+
+static size_t recall_step(struct srv_job *job)
+{
+    struct srv_write *w = (struct srv_write *)job;
+    w->status = wire_read_outcome(w->answer, w->op.edit, w->arena, &w->committed);
+    return 0;
+}
+
+static void recalled(struct srv_job *job)
+{
+    struct srv_write *w = (struct srv_write *)job;
+    w->job.cancelled = NULL;
+    srv_lock_release(w->writer->locks, &w->lock);
+    answer_repeated(w);
+    srv_lock_wake(&w->lock);
+}
+
+/* Reads a long outcome on the pool. The scene is locked meanwhile, so that it stays. */
+static void recall_on_pool(struct srv_write *w, obb_str outcome)
+{
+    struct srv_locks *locks = w->writer->locks;
+    char *copy = obb_arena_alloc(w->arena, outcome.length, 1);
+    if (copy == NULL || !srv_lock_take(locks, &w->lock, w->scene, false, 0)) {
+        srv_write_refuse(w, SRV_REFUSED_BY_SCENE, OBB_NO_MEMORY);
+        return;
+    }
+    memcpy(copy, outcome.bytes, outcome.length);
+    w->answer = (obb_str){copy, outcome.length};
+    w->job.advance = recall_step;
+    w->job.done = recalled;
+    w->job.cancelled = w->cancelled;
+    const srv_submitted submitted = srv_write_submit(w);
+    if (submitted == SRV_SUBMITTED)
+        return;
+    srv_lock_release(locks, &w->lock);
+    srv_write_refuse(w, SRV_REFUSED_BY_QUEUE,
+                     submitted == SRV_QUEUE_FULL ? OBB_LIMIT : OBB_NO_MEMORY);
+}
+
+/* Answers a commit that the scene remembers. */
+static void repeat(struct srv_write *w, const srv_remembered_commit *commit)
+{
+    if (!w->at_once && RECALL_NS * (double)obb_edit_entries(w->op.edit) > SRV_LOOP_NS) {
+        recall_on_pool(w, commit->outcome);
+        return;
+    }
+    w->status = wire_read_outcome(commit->outcome, w->op.edit, w->arena, &w->committed);
+    answer_repeated(w);
 }
 
 /* Returns true if the scene remembers the commit of that id: it is answered, or waits until the

@@ -84,6 +84,70 @@ START_TEST(a_repeated_commit_gets_the_former_answer_whole)
 }
 END_TEST
 
+/* A client may build the commit anew from a map that has no order. */
+START_TEST(a_commit_that_comes_again_in_another_order_gets_the_ids_of_its_names)
+{
+    expect(client, "POST", COMMIT,
+           "{\"id\":\"p\",\"put\":{\"gun\":" UNIT(1) ",\"a\":" UNIT(2) ",\"door\":" UNIT(3) "}}",
+           200, "{\"ids\":{\"gun\":3,\"door\":4}}");
+    expect(client, "POST", COMMIT,
+           "{\"id\":\"p\",\"put\":{\"door\":" UNIT(3) ",\"gun\":" UNIT(1) ",\"a\":" UNIT(2) "}}",
+           200, "{\"repeated\":true,\"put\":3,\"ids\":{\"gun\":3,\"door\":4}}");
+    expect(client, "POST", COMMIT,
+           "{\"id\":\"m\",\"ignore_missing\":true,\"pose\":{\"x\":{\"center\":[0,0,0]},"
+           "\"a\":{\"center\":[5,0,0]}},\"transform\":{\"b\":{\"translate\":[1,0,0]},"
+           "\"y\":{\"translate\":[1,0,0]}}}",
+           200, "{\"missing\":[\"x\",\"y\"]}");
+    expect(client, "POST", COMMIT,
+           "{\"id\":\"m\",\"ignore_missing\":true,\"pose\":{\"a\":{\"center\":[5,0,0]},"
+           "\"x\":{\"center\":[0,0,0]}},\"transform\":{\"y\":{\"translate\":[1,0,0]},"
+           "\"b\":{\"translate\":[1,0,0]}}}",
+           200, "{\"repeated\":true,\"missing\":[\"x\",\"y\"]}");
+    expect(client, "POST", COMMIT,
+           "{\"id\":\"f\",\"frames\":{\"ann\":{\"center\":[0,0,0]},\"bob\":{\"center\":[1,0,0]}}}",
+           200, "{\"frames\":2}");
+    expect(client, "POST", COMMIT,
+           "{\"id\":\"f\",\"frames\":{\"bob\":{\"center\":[1,0,0]},\"ann\":{\"center\":[0,0,0]}}}",
+           200, "{\"repeated\":true,\"frames\":2}");
+    static const char *const others[] = {
+        "{\"id\":\"p\",\"put\":{\"gun\":" UNIT(1) ",\"a\":" UNIT(2) ",\"window\":" UNIT(3) "}}",
+        "{\"id\":\"f\",\"frames\":{\"ann\":{\"center\":[0,0,0]}}}",
+    };
+    for (size_t i = 0; i < sizeof others / sizeof *others; i++)
+        expect_problem(client, "POST", COMMIT, others[i], 422, "/id");
+}
+END_TEST
+
+/* Writes a commit with `count` puts, from the first to the last, or back. */
+static char *many_puts(size_t count, bool back)
+{
+    char *body = malloc(64 + 64 * count), *at = body;
+    ck_assert_ptr_nonnull(body);
+    at += sprintf(at, "{\"id\":\"many\",\"time\":2000,\"put\":{");
+    for (size_t i = 0; i < count; i++)
+        at += sprintf(at, "%s\"n%zu\":" UNIT(0), i > 0 ? "," : "", back ? count - 1 - i : i);
+    (void)sprintf(at, "}}");
+    return body;
+}
+
+START_TEST(many_puts_may_come_again_in_another_order)
+{
+    enum { COUNT = 20000 };
+    char *there = many_puts(COUNT, false), *back = many_puts(COUNT, true);
+    free(answer_to(there));
+    char *again = answer_to(back);
+    ck_assert_ptr_nonnull(strstr(again, "\"repeated\":true"));
+    for (size_t i = 0; i < COUNT; i += 97) {
+        char id[40];
+        (void)snprintf(id, sizeof id, "\"n%zu\":%zu", i, i + 3);
+        ck_assert_msg(strstr(again, id) != NULL, "%s", id);
+    }
+    free(there);
+    free(back);
+    free(again);
+}
+END_TEST
+
 START_TEST(conditions_that_held_then_are_not_judged_again)
 {
     static const char body[] = "{\"id\":\"once\",\"if_revision\":1,\"if_box\":{\"a\":1},"
@@ -178,6 +242,8 @@ int main(void)
     tcase_add_checked_fixture(tc, setup, teardown);
     tcase_set_timeout(tc, test_patience(60));
     tcase_add_test(tc, a_repeated_commit_gets_the_former_answer_whole);
+    tcase_add_test(tc, a_commit_that_comes_again_in_another_order_gets_the_ids_of_its_names);
+    tcase_add_test(tc, many_puts_may_come_again_in_another_order);
     tcase_add_test(tc, conditions_that_held_then_are_not_judged_again);
     tcase_add_test(tc, ids_belong_to_a_scene_and_go_with_it);
     tcase_add_test(tc, an_id_is_refused_that_is_none);
