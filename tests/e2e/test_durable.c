@@ -159,6 +159,28 @@ START_TEST(a_restart_changes_nothing_that_can_be_read)
 }
 END_TEST
 
+/* ... whatever the scene is that was copied. */
+START_TEST(a_copy_is_as_durable_as_the_scene_that_it_replaces)
+{
+    expect(client, "PUT", "/v1/scenes/lobby", "{\"durable\":false}", 201, "{\"durable\":null}");
+    expect(client, "PUT", "/v1/scenes/lobby/boxes/a", UNIT(0), 201, NULL);
+    expect(client, "PUT", S "/boxes/b", UNIT(0), 201, NULL);
+    expect(client, "PUT", "/v1/scenes/brief", "{\"durable\":false}", 201, NULL);
+    expect(client, "POST", "/v1/scenes/lobby/copy", "{\"to\":\"s\",\"replace\":true}", 201,
+           "{\"durable\":true,\"boxes\":1}");
+    expect(client, "POST", "/v1/scenes/lobby/copy", "{\"to\":\"new\"}", 201,
+           "{\"durable\":true,\"boxes\":1}");
+    expect(client, "POST", S "/copy", "{\"to\":\"brief\",\"replace\":true}", 201,
+           "{\"durable\":null,\"boxes\":1}");
+    stop();
+    start();
+    expect(client, "GET", S "/boxes/a", NULL, 200, NULL);
+    expect(client, "GET", "/v1/scenes/new/boxes/a", NULL, 200, NULL);
+    expect(client, "GET", "/v1/scenes/brief", NULL, 404, NULL);
+    expect(client, "GET", "/v1/scenes/lobby", NULL, 404, NULL);
+}
+END_TEST
+
 START_TEST(a_commit_is_known_again_after_a_restart)
 {
     static const char body[] = "{\"id\":\"shot-1\",\"time\":1000,\"put\":{\"a\":" UNIT(
@@ -1012,6 +1034,7 @@ int main(void)
     tcase_add_checked_fixture(tc, setup, teardown);
     tcase_set_timeout(tc, test_patience(120));
     tcase_add_test(tc, a_restart_changes_nothing_that_can_be_read);
+    tcase_add_test(tc, a_copy_is_as_durable_as_the_scene_that_it_replaces);
     tcase_add_test(tc, a_commit_is_known_again_after_a_restart);
     tcase_add_test(tc, what_is_remembered_needs_no_room_at_a_start);
     tcase_add_test(tc, a_second_daemon_on_the_folder_is_refused);
