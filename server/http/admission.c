@@ -217,6 +217,9 @@ static void check_body(struct srv_exchange *x, const srv_headers *h)
         refuse_media(x, 415, "Content-Type", h->content_type, route->takes);
     else if (x->declared != UINT64_MAX && x->declared > x->all->options->body_limit)
         srv_exchange_refuse(x, 413, srv_body_too_long(x, x->declared));
+    /* a body in chunks may turn out to be empty, which is none */
+    x->refused_with_body = x->refused && x->declared == UINT64_MAX;
+    x->refused = x->refused && !x->refused_with_body;
 }
 
 void srv_admission_check(struct srv_exchange *x, const srv_headers *headers, const char *version)

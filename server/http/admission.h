@@ -8,8 +8,8 @@
 #include "server/http/headers.h"
 
 /* Fills x->request from the target and the headers. On the first fault it refuses the exchange
- * (x->refused), or leaves the answer to OPTIONS in x->allow. x->declared must be set. version: as
- * sent, "HTTP/1.1". */
+ * (x->refused, or x->refused_with_body), or leaves the answer to OPTIONS in x->allow. x->declared
+ * must be set. version: as sent, "HTTP/1.1". */
 void srv_admission_check(struct srv_exchange *x, const srv_headers *headers, const char *version);
 
 #endif

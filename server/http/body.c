@@ -73,6 +73,8 @@ void srv_body_take(struct srv_exchange *x, const char *bytes, size_t size)
 {
     const srv_http_options *options = x->all->options;
     options->metrics->received_bytes += size;
+    if (x->refused_with_body)
+        x->refused = x->discard = true;
     if (x->discard)
         return;
     if (size > options->body_limit - x->body_length) {

@@ -143,6 +143,8 @@ static void handle(struct srv_exchange *x)
         srv_reply_empty(request, 204);
         return;
     }
+    if (x->body_length == 0)
+        request->body.media = WIRE_JSON; /* whatever was said of it */
     request->body.bytes = x->body;
     request->body.length = x->body_length;
     const srv_http_options *options = x->all->options;

@@ -38,8 +38,9 @@ struct srv_exchange {
     bool late;         /* the deadline has cancelled the request */
 
     /* The verdict of admission. */
-    bool admitted; /* by options.admit: an answer may tell of what the path names */
-    bool refused;  /* answer with `refusal` once the body has passed */
+    bool admitted;          /* by options.admit: an answer may tell of what the path names */
+    bool refused;           /* answer with `refusal` once the body has passed */
+    bool refused_with_body; /* do so if the body has a byte */
     wire_problem refusal;
     const char *allow; /* answer OPTIONS with this Allow field */
     const char *cors;  /* Access-Control-Allow-Origin: the page may see the answer */

@@ -30,6 +30,14 @@ START_TEST(good_requests_are_answered_and_keep_the_connection)
          "2;x=y\r\nab\r\n1\r\nc\r\n0\r\nX-Trailer: t\r\n\r\n",
          200, false, "\r\n\r\n3 294", 0},
         {"POST /count HTTP/1.1\r\n" H "\r\n", 200, false, "\r\n\r\n0 0", 0},
+        /* an empty body is none, whatever is said of it */
+        {"POST /count HTTP/1.1\r\n" H "Transfer-Encoding: chunked\r\n\r\n0\r\n\r\n", 200, false,
+         "\r\n\r\n0 0", 0},
+        {"POST /count HTTP/1.1\r\n" H
+         "Content-Type: text/plain\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n",
+         200, false, "\r\n\r\n0 0", 0},
+        {"GET /hello HTTP/1.1\r\n" H "Transfer-Encoding: chunked\r\n\r\n0\r\n\r\n", 200, false,
+         "hello", 0},
         {"OPTIONS /hello HTTP/1.1\r\n" H "\r\n", 204, false, "Allow: GET, HEAD, OPTIONS", 0},
         {"OPTIONS * HTTP/1.1\r\n" H "\r\n", 204, false, "Allow: ", 0},
         {"GET /hello HTTP/1.0\r\n\r\n", 200, true, "hello", 0},
@@ -68,6 +76,11 @@ START_TEST(wrong_requests_are_refused_and_keep_the_connection)
         {"POST /count HTTP/1.1\r\n" H "Content-Length: 2\r\n\r\nab", 415, false, NULL, 0},
         {"POST /count HTTP/1.1\r\n" H "Content-Type: text/plain\r\nContent-Length: 2\r\n\r\nab",
          415, false, NULL, 0},
+        {"POST /count HTTP/1.1\r\n" H
+         "Content-Type: text/plain\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nab\r\n0\r\n\r\n",
+         415, false, "text/plain", 0},
+        {"GET /hello HTTP/1.1\r\n" H "Transfer-Encoding: chunked\r\n\r\n1\r\na\r\n0\r\n\r\n", 400,
+         false, "no body", 0},
     };
     check(wrong, sizeof wrong / sizeof *wrong);
 }
