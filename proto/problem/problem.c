@@ -173,25 +173,28 @@ wire_problem wire_problem_of_name(obb_status status, obb_str name, struct obb_ar
     return problem;
 }
 
+/* Returns how a detail names the state. */
+static const char *show_at(const obb_at *at, struct obb_arena *arena)
+{
+    static const char *const names[] = {
+        [OBB_AT_REVISION] = "revision", [OBB_AT_TIME] = "time", [OBB_AT_AGO] = "ago"};
+    if (at->kind == OBB_AT_NOW)
+        return "the present";
+    const double asked = at->kind == OBB_AT_REVISION ? (double)at->revision : at->time;
+    return wire_detail(arena, "%s %s", names[at->kind], wire_show_number(asked).text);
+}
+
 wire_problem wire_problem_of_gone(const obb_at *at, obb_moment oldest, obb_moment newest,
                                   struct obb_arena *arena)
 {
     wire_problem problem = wire_problem_of(OBB_GONE);
-    static const char *const names[] = {[OBB_AT_NOW] = "the present",
-                                        [OBB_AT_REVISION] = "revision ",
-                                        [OBB_AT_TIME] = "time ",
-                                        [OBB_AT_AGO] = "ago "};
-    struct wire_shown asked = {""};
-    if (at->kind != OBB_AT_NOW)
-        asked = wire_show_number(at->kind == OBB_AT_REVISION ? (double)at->revision : at->time);
     problem.has_range = true;
     problem.oldest = oldest;
     problem.newest = newest;
     problem.detail = wire_detail(
-        arena,
-        "found %s%s; kept are the revisions %" PRIu64 " to %" PRIu64 ", of the times %s to %s",
-        names[at->kind], asked.text, oldest.revision, newest.revision,
-        wire_show_number(oldest.time).text, wire_show_number(newest.time).text);
+        arena, "found %s; kept are the revisions %" PRIu64 " to %" PRIu64 ", of the times %s to %s",
+        show_at(at, arena), oldest.revision, newest.revision, wire_show_number(oldest.time).text,
+        wire_show_number(newest.time).text);
     return problem;
 }
 
@@ -307,8 +310,20 @@ wire_problem wire_problem_of_dimensions(int has, int sent, struct obb_arena *are
 {
     wire_problem problem = wire_problem_of(OBB_DIMENSIONS);
     problem.detail = wire_detail(
-        arena, "found %d dimensions; the scene has %d, which may change while it is empty", sent,
-        has);
+        arena,
+        "found %d dimensions; the scene has %d, which may change while it has no box and no frame",
+        sent, has);
+    return problem;
+}
+
+wire_problem wire_problem_of_past_dimensions(const obb_at *at, int has, int sent,
+                                             struct obb_arena *arena)
+{
+    if (at->kind == OBB_AT_NOW)
+        return wire_problem_of_dimensions(has, sent, arena);
+    wire_problem problem = wire_problem_of(OBB_DIMENSIONS);
+    problem.detail = wire_detail(arena, "found %s, which has %d dimensions; the query has %d",
+                                 show_at(at, arena), has, sent);
     return problem;
 }
 

@@ -101,6 +101,11 @@ wire_problem wire_problem_of_epoch(uint64_t found, uint64_t asked, struct obb_ar
 /* Returns the problem of a scene that has other dimensions than were sent (OBB_DIMENSIONS). */
 wire_problem wire_problem_of_dimensions(int has, int sent, struct obb_arena *arena);
 
+/* Returns the problem of a query that asks for a state of other dimensions. The caller sets the
+ * pointer, unless the state is the present one. */
+wire_problem wire_problem_of_past_dimensions(const obb_at *at, int has, int sent,
+                                             struct obb_arena *arena);
+
 /* Returns the problem of a limit that is reached (OBB_LIMIT). what names in the plural the things
  * that are limited; option is the option that sets the limit. */
 wire_problem wire_problem_of_limit(const char *what, uint64_t limit, const char *option,

@@ -128,7 +128,7 @@ static void point_at_entry(struct wire_pointer *pointer, obb_status status, cons
             wire_pointer_key(pointer, obb_str_of("rays"));
             wire_pointer_key(pointer, obb_str_of("times"));
             wire_pointer_index(pointer, fault->member);
-        } else if (status == OBB_GONE) {
+        } else if (status == OBB_GONE || edit->moments[i].at.kind != OBB_AT_NOW) {
             wire_pointer_key(pointer, obb_str_of("at"));
         }
         break;
@@ -237,12 +237,13 @@ static wire_problem problem_of(obb_status status, const obb_fault *fault, const 
         return wire_problem_of_revision(
             &fault->newest.revision, obb_str_of(wire_detail(arena, "%" PRIu64, edit->if_revision)),
             arena);
+    if (status == OBB_DIMENSIONS && fault->group == OBB_GROUP_MOMENT) {
+        const obb_needed_moment *moment = &edit->moments[fault->index];
+        const obb_at at = obb_needed_at(moment, fault->member);
+        return wire_problem_of_past_dimensions(&at, fault->dimensions, moment->dimensions, arena);
+    }
     if (status == OBB_DIMENSIONS)
-        return wire_problem_of_dimensions(fault->dimensions,
-                                          fault->group == OBB_GROUP_MOMENT
-                                              ? edit->moments[fault->index].dimensions
-                                              : edit->dimensions,
-                                          arena);
+        return wire_problem_of_dimensions(fault->dimensions, edit->dimensions, arena);
     if (status == OBB_TIME_BACKWARDS)
         problem.detail = wire_detail(
             arena,

@@ -234,6 +234,12 @@ static void open_views(struct srv_plans *p)
                                      p->views, p->opened, &p->opened_count, &p->fault));
 }
 
+/* Returns the pointer to moment i of a query. */
+static const char *pointer_to(const obb_needed_moment *moment, size_t i, struct obb_arena *arena)
+{
+    return moment->times == NULL ? "/at" : wire_detail(arena, "/rays/times/%zu", i);
+}
+
 /* A moment of a query outside the history. A commit has none: it was refused. */
 static wire_problem problem_of_gone(const struct srv_plans *p)
 {
@@ -241,8 +247,7 @@ static wire_problem problem_of_gone(const struct srv_plans *p)
     const obb_needed_moment *moment = &p->moments[p->fault.index];
     const obb_at at = obb_needed_at(moment, p->fault.member);
     wire_problem problem = wire_problem_of_gone(&at, p->fault.oldest, p->fault.newest, arena);
-    problem.pointer =
-        moment->times == NULL ? "/at" : wire_detail(arena, "/rays/times/%zu", p->fault.member);
+    problem.pointer = pointer_to(moment, p->fault.member, arena);
     return problem;
 }
 
@@ -538,12 +543,18 @@ static void query_write(struct srv_plans *p)
 /* A view shows a state of other dimensions than the query was decoded for. */
 static wire_problem problem_of_dimensions(const struct query *q)
 {
+    struct obb_arena *arena = &q->plans.work.request->arena;
     const size_t count = obb_query_views(&q->query);
-    int dimensions = q->query.dimensions;
-    for (size_t i = 0; i < count && dimensions == q->query.dimensions; i++)
-        dimensions = obb_view_info_get(q->plans.views[i])->dimensions;
-    return wire_problem_of_dimensions(dimensions, q->query.dimensions,
-                                      &q->plans.work.request->arena);
+    const int sent = q->query.dimensions;
+    size_t i = 0;
+    while (i + 1 < count && obb_view_info_get(q->plans.views[i])->dimensions == sent)
+        i++;
+    const obb_at at = obb_needed_at(&q->moment, i);
+    wire_problem problem = wire_problem_of_past_dimensions(
+        &at, obb_view_info_get(q->plans.views[i])->dimensions, sent, arena);
+    if (at.kind != OBB_AT_NOW)
+        problem.pointer = pointer_to(&q->moment, i, arena);
+    return problem;
 }
 
 static void query_reply(struct srv_work *work)
@@ -553,7 +564,7 @@ static void query_reply(struct srv_work *work)
     const obb_status status = (obb_status)atomic_load(&q->plans.status);
     if (atomic_load(&request->cancelled)) {
         srv_reply_cancelled(request);
-    } else if (q->plans.refused) {
+    } else if (q->plans.refused && status != OBB_DIMENSIONS) {
         const wire_problem problem =
             wire_problem_of_with(status, &q->plans.fault, &q->query, SIZE_MAX, &request->arena);
         srv_reply_problem(request, &problem);

@@ -164,8 +164,24 @@ START_TEST(rays_in_columns_have_their_own_times)
     /* states before and after a change of dimensions */
     expect(client, "POST", "/v1/scenes/s/commit", "{\"time\":40,\"remove\":[\"a\"]}", 200, NULL);
     expect(client, "PUT", "/v1/scenes/s", "{\"dimensions\":2}", 200, NULL);
-    expect_problem(client, "POST", "/v1/scenes/s/query/ray",
-                   "{\"rays\":{\"origins\":[0,0],\"directions\":[1,0],\"times\":[15]}}", 409, NULL);
+    expect(client, "POST", "/v1/scenes/s/query/ray",
+           "{\"rays\":{\"origins\":[0,0,0,0],\"directions\":[1,0,1,0],\"times\":[40,15]}}", 409,
+           "{\"pointer\":\"/rays/times/1\","
+           "\"detail\":\"found time 15, which has 3 dimensions; the query has 2\"}");
+    expect(client, "POST", "/v1/scenes/s/query/point",
+           "{\"points\":[[0,0]],\"at\":{\"revision\":1},\"with\":{\"remove\":[\"a\"]}}", 409,
+           "{\"pointer\":\"/at\","
+           "\"detail\":\"found revision 1, which has 3 dimensions; the query has 2\"}");
+    expect(client, "POST", "/v1/scenes/s/commit",
+           "{\"queries\":[{\"kind\":\"point\",\"points\":[[0,0]],\"at\":{\"revision\":1}}]}", 409,
+           "{\"pointer\":\"/queries/0/at\","
+           "\"detail\":\"found revision 1, which has 3 dimensions; the query has 2\"}");
+    expect(client, "PUT", "/v1/scenes/s/frames/f", "{\"center\":[0,0]}", 201, NULL);
+    expect(
+        client, "PUT", "/v1/scenes/s", "{\"dimensions\":3}", 409,
+        "{\"pointer\":\"/dimensions\",\"detail\":\"found 3 dimensions; the scene has 2, which may "
+        "change while it has no box and no frame\"}");
+    expect(client, "DELETE", "/v1/scenes/s/frames/f", NULL, 204, NULL);
     expect_problem(client, "POST", "/v1/scenes/s/commit",
                    "{\"queries\":[{\"kind\":\"ray\",\"rays\":{\"origins\":[0,0,1,1],\"directions\":"
                    "[1,0,0,1],\"times\":[40,20]}}]}",

@@ -104,7 +104,8 @@ START_TEST(problems_say_what_was_found)
         {412, "found no scene; the condition asks for *"},
         {412, "found the epoch 00000000000000ab; the condition asks for ffffffffffffffff"},
         {412, "found no scene; the condition asks for the epoch 0000000000000000"},
-        {409, "found 2 dimensions; the scene has 3, which may change while it is empty"},
+        {409,
+         "found 2 dimensions; the scene has 3, which may change while it has no box and no frame"},
         {413, "there are at most 7 boxes (--box-limit)"},
         {413,
          "found a commit of about 900 bytes; 100 of 5000 bytes are free (--scene-memory), and a "

@@ -146,9 +146,9 @@ START_TEST(a_refusal_of_the_scene_says_what_was_found)
          "found 1.5; the last commit is of 20.25, and a time is not before it unless "
          "\"restart\" is true"},
         {OBB_DIMENSIONS, OBB_GROUP_NONE,
-         "found 3 dimensions; the scene has 4, which may change while it is empty"},
+         "found 3 dimensions; the scene has 4, which may change while it has no box and no frame"},
         {OBB_DIMENSIONS, OBB_GROUP_MOMENT,
-         "found 2 dimensions; the scene has 4, which may change while it is empty"},
+         "found ago 2.5, which has 4 dimensions; the query has 2"},
         {OBB_GONE, OBB_GROUP_MOMENT,
          "found ago 2.5; kept are the revisions 3 to 9, of the times 10 to 20.25"},
     };
