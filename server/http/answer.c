@@ -42,7 +42,7 @@ static bool add_cors(const struct srv_exchange *x, struct MHD_Response *response
         return false;
     if (!x->preflight)
         return add_header(response, MHD_HTTP_HEADER_ACCESS_CONTROL_EXPOSE_HEADERS,
-                          "ETag, Obbd-Epoch, Allow, Retry-After, X-Request-Id");
+                          "ETag, Obbd-Epoch, Allow, Retry-After, Location, X-Request-Id");
     return add_header(response, MHD_HTTP_HEADER_ACCESS_CONTROL_ALLOW_METHODS, x->allow) &&
            add_header(response, MHD_HTTP_HEADER_ACCESS_CONTROL_ALLOW_HEADERS,
                       "Authorization, Content-Type, If-Match, If-None-Match, Last-Event-ID, "
@@ -92,6 +92,8 @@ void srv_answer_finish(struct srv_exchange *x, int status, struct MHD_Response *
         good = good &&
                add_header(response, MHD_HTTP_HEADER_ETAG, etag_of(x->request.etag, epoch, etag));
     }
+    if (x->request.location != NULL)
+        good = good && add_header(response, MHD_HTTP_HEADER_LOCATION, x->request.location);
     if (epoch != 0) {
         char digits[EPOCH_DIGITS + 1] = "";
         write_epoch(epoch, digits);
@@ -283,6 +285,7 @@ void srv_reply_problem(struct srv_request *request, const wire_problem *problem)
         wire_buf_fini(&request->reply); /* the problem needs no more than the reply's own bytes */
     request->reply.length = 0;
     request->has_etag = false;
+    request->location = NULL;
     if (request->epoch == 0 && x->admitted && x->all->options->find_epoch != NULL)
         x->all->options->find_epoch(request);
     wire_problem tagged = *problem;

@@ -42,6 +42,7 @@ struct srv_request {
     uint64_t number;       /* counts the requests of this process; the id in the log without `id` */
     bool has_etag;         /* srv_reply sends `etag` and `epoch` as ETag */
     uint64_t etag;         /* a revision */
+    const char *location;  /* srv_reply sends it as Location; NULL: no such field */
     bool has_tag;          /* of a query: problems and the log name `tag` */
     obb_str tag;           /* lives as long as the request */
     atomic_bool cancelled; /* the client is gone or the time is over; any thread may read it */

@@ -7,6 +7,8 @@
 #include "server/scenes/conditions.h"
 #include "server/scenes/scenes.h"
 
+#include <string.h>
+
 struct copy {
     struct srv_change change; /* first */
     wire_copy sent;
@@ -21,9 +23,36 @@ static void copy_read(struct srv_work *work)
     c->good = wire_read_copy(&request->body, &request->arena, &c->sent, &c->problem);
 }
 
+/* Returns the path of the scene, or NULL without memory. */
+static const char *path_of(obb_str scene, struct obb_arena *arena)
+{
+    static const char base[] = "/v1/scenes/", digits[] = "0123456789ABCDEF";
+    const size_t base_length = sizeof base - 1;
+    char *path = obb_arena_alloc(arena, base_length + 3 * scene.length + 1, 1);
+    if (path == NULL)
+        return NULL;
+    memcpy(path, base, base_length);
+    char *at = path + base_length;
+    for (size_t i = 0; i < scene.length; i++) {
+        const unsigned char c = (unsigned char)scene.bytes[i];
+        if ((c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
+            strchr("-._~", c) != NULL) {
+            *at++ = (char)c;
+        } else {
+            *at++ = '%';
+            *at++ = digits[c >> 4];
+            *at++ = digits[c & 15];
+        }
+    }
+    *at = '\0';
+    return path;
+}
+
 static void copy_reply(struct srv_change *change)
 {
-    srv_reply_scene(change->work.request, 201, change->write.scene);
+    struct srv_request *request = change->work.request;
+    request->location = path_of(change->op.scene, &request->arena);
+    srv_reply_scene(request, 201, change->write.scene);
 }
 
 /* Returns whether the sender may make the scene. Otherwise answers the request. */

@@ -52,6 +52,27 @@ static const char *epoch_of(const char *method, const char *path, const char *bo
     return epoch;
 }
 
+START_TEST(the_answer_says_where_the_copy_is)
+{
+    static const struct {
+        const char *body, *location;
+    } rows[] = {
+        {"{\"to\":\"match-7\"}", "/v1/scenes/match-7"},
+        {"{\"to\":\"a/b \\u00e9~\"}", "/v1/scenes/a%2Fb%20%C3%A9~"},
+    };
+    struct http_answer answer = {0};
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        http_send(client, "POST", COPY, NULL, rows[i].body, &answer);
+        ck_assert_int_eq(answer.status, 201);
+        ck_assert_str_eq(http_header(&answer, "Location"), rows[i].location);
+        expect(client, "GET", rows[i].location, NULL, 200, "{\"boxes\":2}");
+    }
+    http_send(client, "POST", COPY, NULL, rows[0].body, &answer);
+    ck_assert(answer.status == 409 && http_header(&answer, "Location") == NULL);
+    http_answer_fini(&answer);
+}
+END_TEST
+
 START_TEST(a_copy_is_a_scene_of_its_own)
 {
     expect(client, "POST", COPY, "{\"to\":\"t\"}", 201,
@@ -310,6 +331,7 @@ int main(void)
     TCase *tc = tcase_create("copy");
     tcase_add_checked_fixture(tc, setup, teardown);
     tcase_set_timeout(tc, test_timeout(30));
+    tcase_add_test(tc, the_answer_says_where_the_copy_is);
     tcase_add_test(tc, a_copy_is_a_scene_of_its_own);
     tcase_add_test(tc, a_copy_has_the_settings_of_its_source);
     tcase_add_test(tc, a_copy_has_the_frames_too);
