@@ -1126,3 +1126,10 @@ uint64_t obb_scene_tail_changed(struct obb_scene *scene, const obb_target *targe
     const struct obb_version *current = record != NULL ? obb_scene_current(scene, record) : NULL;
     return current != NULL ? obb_view_changed(current) : 0;
 }
+
+bool obb_scene_tail_has_frame(struct obb_scene *scene, obb_str name)
+{
+    const struct obb_rig *rig = obb_rigs_seek(&scene->rigs, name, false);
+    return rig != NULL && obb_str_equal(obb_record_name(rig->record), name) &&
+           obb_scene_current(scene, rig->record) != NULL;
+}

@@ -192,4 +192,7 @@ uint64_t obb_scene_changed(struct obb_scene *scene, const obb_target *target);
 /* Returns the same of the newest state, which the next commit builds on. */
 uint64_t obb_scene_tail_changed(struct obb_scene *scene, const obb_target *target);
 
+/* Returns whether the newest state has a frame of that name. O(log frames). The writer's. */
+bool obb_scene_tail_has_frame(struct obb_scene *scene, obb_str name);
+
 #endif

@@ -254,6 +254,17 @@ wire_problem wire_problem_of_box_match(obb_str name, uint64_t changed, uint64_t 
     return problem;
 }
 
+wire_problem wire_problem_of_presence(const char *kind, obb_str name, bool is_there,
+                                      struct obb_arena *arena)
+{
+    wire_problem problem = wire_problem_of(OBB_REVISION);
+    problem.detail = is_there ? wire_detail(arena, "found the %s %s, which If-None-Match rules out",
+                                            kind, wire_show(name).text)
+                              : wire_detail(arena, "found no %s %s; If-Match asks for one", kind,
+                                            wire_show(name).text);
+    return problem;
+}
+
 wire_problem wire_problem_of_taken_scene(obb_str name, struct obb_arena *arena)
 {
     static const struct row row = {409, 0, "scene-exists", "a scene of this name is there already",

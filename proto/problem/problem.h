@@ -84,6 +84,11 @@ wire_problem wire_problem_of_if_box(obb_str name, uint64_t changed, uint64_t ask
 wire_problem wire_problem_of_box_match(obb_str name, uint64_t changed, uint64_t present,
                                        obb_str asked, struct obb_arena *arena);
 
+/* Returns the problem of what is there although If-None-Match rules that out, or is not there
+ * although If-Match asks for it. `kind`: "box", "frame" or "scene". */
+wire_problem wire_problem_of_presence(const char *kind, obb_str name, bool is_there,
+                                      struct obb_arena *arena);
+
 /* Returns the problem (409) of a copy whose place is taken. */
 wire_problem wire_problem_of_taken_scene(obb_str name, struct obb_arena *arena);
 

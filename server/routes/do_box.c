@@ -102,6 +102,8 @@ static void change_apply(struct srv_work *work)
     c->change.op.settings = srv_default_settings(work->request->services);
     c->change.op.edit = &c->edit;
     c->change.op.if_match_box = c->name;
+    if (c->kind == PUT)
+        c->change.op.if_none_match = work->request->if_none_match;
     c->change.applied = change_reply;
     srv_change_start(&c->change);
 }
@@ -141,7 +143,7 @@ void srv_do_box_get(struct srv_request *request)
     if (!srv_path_name(request, BOX_PART, &name))
         return;
     struct obb_scene *scene =
-        srv_path_scene_at(request, &params.freshness, params.has_at ? &params.at : NULL);
+        srv_path_box_scene_at(request, &params.freshness, params.has_at ? &params.at : NULL, name);
     if (scene == NULL)
         return;
     struct obb_view *view = srv_open_view(request, scene, params.has_at ? &params.at : NULL);

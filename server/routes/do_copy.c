@@ -4,7 +4,6 @@
 #include "server/routes/handlers.h"
 #include "server/scenes/await.h"
 #include "server/scenes/change.h"
-#include "server/scenes/conditions.h"
 #include "server/scenes/scenes.h"
 
 #include <string.h>
@@ -70,21 +69,6 @@ static bool may_write(struct srv_request *request, obb_str scene)
     return false;
 }
 
-/* Returns whether If-Match allows to copy the scene. Otherwise answers the request. */
-static bool matches(struct srv_request *request, const struct obb_scene *scene)
-{
-    obb_scene_info info;
-    obb_scene_info_without_bounds(scene, &info);
-    const uint64_t revision = info.now.revision;
-    if (request->if_match == NULL ||
-        srv_tags_hold(request->if_match, revision, revision, request->epoch, false))
-        return true;
-    const wire_problem problem =
-        wire_problem_of_revision(&revision, obb_str_of(request->if_match), &request->arena);
-    srv_reply_problem(request, &problem);
-    return false;
-}
-
 /* Returns whether the copy replaces a scene that is not durable: then neither is the copy. A hidden
  * scene is being made durable. */
 static bool replaces_in_memory(const struct srv_request *request, obb_str to)
@@ -110,7 +94,7 @@ static void copy_apply(struct srv_work *work)
     if (!may_write(request, c->sent.to))
         return;
     struct obb_scene *scene = srv_path_scene_at(request, NULL, c->sent.has_at ? &c->sent.at : NULL);
-    if (scene == NULL || !matches(request, scene))
+    if (scene == NULL)
         return;
     op->from = srv_open_view(request, scene, c->sent.has_at ? &c->sent.at : NULL);
     if (op->from == NULL)

@@ -63,7 +63,9 @@ static void change_apply(struct srv_work *work)
     } else {
         c->edit.frames = &c->pose;
         c->edit.frame_count = 1;
+        c->change.op.if_none_match = work->request->if_none_match;
     }
+    c->change.op.if_match_frame = c->name;
     c->change.op.kind = SRV_OP_EDIT;
     c->change.op.settings = srv_default_settings(work->request->services);
     c->change.op.edit = &c->edit;

@@ -197,6 +197,7 @@ static void put_apply(struct srv_work *work)
         srv_reply_problem(request, &p->problem);
         return;
     }
+    c->op.if_none_match = request->if_none_match;
     c->op.in_memory = p->sent.has_durable && !p->sent.durable;
     c->op.settings = wire_settings_over(&p->sent, current);
     c->op.kind = scene == NULL ? SRV_OP_CREATE : SRV_OP_CONFIGURE;

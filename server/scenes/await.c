@@ -1,6 +1,7 @@
 #include "server/scenes/await.h"
 
 #include "server/journal/shared.h"
+#include "server/scenes/conditions.h"
 #include "server/scenes/epoch.h"
 #include "server/scenes/scenes.h"
 
@@ -386,25 +387,59 @@ bool srv_request_may_await(const struct srv_request *request)
     return false;
 }
 
+/* Lets a read need that revision, too. */
+static void need(wire_freshness *all, uint64_t revision)
+{
+    if (all->has_revision && revision <= all->revision)
+        return;
+    all->has_revision = true;
+    all->revision = revision;
+}
+
+/* Returns whether If-Match allows the read. Otherwise answers it. */
+static bool matches(struct srv_request *request, struct obb_scene *scene, obb_str box)
+{
+    if (request->if_match == NULL)
+        return true;
+    obb_scene_info info;
+    obb_scene_info_without_bounds(scene, &info);
+    const obb_str asked = obb_str_of(request->if_match);
+    const uint64_t last = info.now.revision;
+    const uint64_t changed =
+        box.length > 0 ? obb_scene_changed(scene, &(obb_target){.name = box}) : 0;
+    if (srv_tags_hold(request->if_match, changed > 0 ? changed : last, last, request->epoch, false))
+        return true;
+    const wire_problem problem =
+        changed > 0 ? wire_problem_of_box_match(box, changed, last, asked, &request->arena)
+                    : wire_problem_of_revision(&last, asked, &request->arena);
+    srv_reply_problem(request, &problem);
+    return false;
+}
+
 struct obb_scene *srv_path_scene_at(struct srv_request *request, const wire_freshness *what,
                                     const obb_at *at)
 {
+    return srv_path_box_scene_at(request, what, at, (obb_str){NULL, 0});
+}
+
+struct obb_scene *srv_path_box_scene_at(struct srv_request *request, const wire_freshness *what,
+                                        const obb_at *at, obb_str box)
+{
     wire_freshness all = what != NULL ? *what : (wire_freshness){.has_revision = false};
     const bool is_said = all.has_revision;
-    if (at != NULL && at->kind == OBB_AT_REVISION && !at->clamp &&
-        (!all.has_revision || at->revision > all.revision)) {
-        all.has_revision = true;
-        all.revision = at->revision;
-    }
+    if (at != NULL && at->kind == OBB_AT_REVISION && !at->clamp)
+        need(&all, at->revision);
+    if (request->if_match != NULL && srv_tags_least(request->if_match) > 0)
+        need(&all, srv_tags_least(request->if_match));
     if (srv_request_awaits(request, &all))
         return NULL;
     struct obb_scene *scene = srv_path_scene(request);
-    if (scene == NULL || !is_said)
-        return scene;
+    if (scene == NULL)
+        return NULL;
     obb_scene_info info;
     obb_scene_info_without_bounds(scene, &info);
-    if (what->revision <= info.now.revision)
-        return scene;
+    if (!is_said || what->revision <= info.now.revision)
+        return matches(request, scene, box) ? scene : NULL;
     const obb_at asked = {.kind = OBB_AT_REVISION, .revision = what->revision};
     const wire_problem problem =
         wire_problem_of_gone(&asked, info.oldest, info.now, &request->arena);

@@ -83,9 +83,14 @@ bool srv_change_awaits(struct srv_request *request, const wire_freshness *what);
  * another epoch at first. */
 bool srv_request_may_await(const struct srv_request *request);
 
-/* As srv_path_scene, for a read. The scene is as new as `what` and `at` say, which may be NULL.
+/* As srv_path_scene, for a read. The scene is as new as `what` and `at` say, which may be NULL, and
+ * its present state is one that If-Match names.
  * Without a log of many processes a revision of the future is a 410. */
 struct obb_scene *srv_path_scene_at(struct srv_request *request, const wire_freshness *what,
                                     const obb_at *at);
+
+/* The same for a read of one box, which If-Match is about. */
+struct obb_scene *srv_path_box_scene_at(struct srv_request *request, const wire_freshness *what,
+                                        const obb_at *at, obb_str box);
 
 #endif

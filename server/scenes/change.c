@@ -15,10 +15,21 @@ static void on_cancel(struct srv_request *request)
     srv_write_cancel(&c->write);
 }
 
-/* If-Match does not hold. */
+/* If-Match or If-None-Match does not hold. */
 static wire_problem problem_of_condition(const struct srv_change *c)
 {
-    const struct srv_request *request = c->work.request;
+    struct srv_request *request = c->work.request;
+    const srv_op *op = &c->write.op;
+    const bool of_box = op->if_match_box.length > 0, of_frame = op->if_match_frame.length > 0;
+    const bool is_missing = (of_box || of_frame) && c->write.scene != NULL && !c->write.is_there;
+    if (c->write.ruled_out || (is_missing && srv_tags_any(op->if_match)))
+        return wire_problem_of_presence(of_box     ? "box"
+                                        : of_frame ? "frame"
+                                                   : "scene",
+                                        of_box     ? op->if_match_box
+                                        : of_frame ? op->if_match_frame
+                                                   : op->scene,
+                                        c->write.ruled_out, &request->arena);
     const struct obb_scene *scene = obb_store_find(request->services->store, c->op.scene);
     obb_scene_info info = {0};
     if (scene != NULL)

@@ -58,6 +58,8 @@ bool srv_tags_hold(const char *list, uint64_t first, uint64_t last, uint64_t epo
     return false;
 }
 
+bool srv_tags_any(const char *list) { return list[strspn(list, " \t,")] == '*'; }
+
 /* Returns whether a tag that begins with a revision ends behind it, or behind an epoch. */
 static bool is_whole(const char *rest)
 {

@@ -11,6 +11,9 @@
  * list). */
 bool srv_tags_hold(const char *list, uint64_t first, uint64_t last, uint64_t epoch, bool weak);
 
+/* Returns whether the list is "*". */
+bool srv_tags_any(const char *list);
+
 /* Returns the least revision that the list names, or 0 if it names something else, too: "*", a weak
  * tag, or one that is no revision. */
 uint64_t srv_tags_least(const char *list);

@@ -62,9 +62,12 @@ typedef struct srv_op {
     /* If-Match, as it was sent: the scene must have one of these revisions. NULL: no condition.
      * SRV_OP_REMOVE of a scene that does not exist ignores it. */
     const char *if_match;
-    /* The box that If-Match is about: if it is there, any revision from the commit that last
-     * changed the box to the present one holds. Length 0: If-Match is about the scene. */
-    obb_str if_match_box;
+    /* If-None-Match, likewise: what the op puts must not be there with one of these. NULL: no
+     * condition. */
+    const char *if_none_match;
+    /* The box that both are about: if it is there, any revision from the commit that last changed
+     * the box to the present one holds. Or the frame. Length 0: they are about the scene. */
+    obb_str if_match_box, if_match_frame;
 } srv_op;
 
 #endif

@@ -77,6 +77,8 @@ struct srv_write {
     obb_fault fault;         /* of an edit that its scene refused */
     struct obb_scene *scene; /* the scene of an op that was applied; not of SRV_OP_REMOVE */
     uint64_t changed;        /* of the box of If-Match: by this revision; 0: there is none */
+    bool is_there;           /* what If-Match and If-None-Match are about */
+    bool ruled_out;          /* by If-None-Match */
     uint64_t epoch;          /* of the scene that is there or was removed; 0: none */
     obb_committed committed; /* what was done to it */
     obb_rehearsal

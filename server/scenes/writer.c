@@ -28,19 +28,41 @@ static bool epoch_holds(const struct srv_write *w)
     return w->scene != NULL && w->epoch == *w->op.if_epoch;
 }
 
+/* Notes whether the scene of the op is there, or the box or the frame that its conditions name. */
+static void look_for_target(struct srv_write *w)
+{
+    const obb_target box = {.name = w->op.if_match_box};
+    const obb_str frame = w->op.if_match_frame;
+    w->changed = 0;
+    w->ruled_out = false;
+    w->is_there = w->scene != NULL;
+    if (w->is_there && box.name.length > 0) {
+        w->changed = obb_scene_tail_changed(w->scene, &box);
+        w->is_there = w->changed != 0;
+    } else if (w->is_there && frame.length > 0) {
+        w->is_there = obb_scene_tail_has_frame(w->scene, frame);
+    }
+}
+
 static bool condition_holds(struct srv_write *w)
 {
-    if (w->op.if_match == NULL || (w->scene == NULL && w->op.kind == SRV_OP_REMOVE))
+    const char *match = w->op.if_match, *none = w->op.if_none_match;
+    if ((match == NULL && none == NULL) || (w->scene == NULL && w->op.kind == SRV_OP_REMOVE))
         return true;
+    look_for_target(w);
     if (w->scene == NULL)
-        return false;
+        return match == NULL;
     obb_scene_info info;
     obb_scene_tail_info(w->scene, &info);
     const uint64_t last = info.now.revision;
-    const obb_target box = {.name = w->op.if_match_box};
-    w->changed = box.name.length > 0 ? obb_scene_tail_changed(w->scene, &box) : 0;
     const uint64_t first = w->changed != 0 ? w->changed : last;
-    return srv_tags_hold(w->op.if_match, first, last, w->epoch, false);
+    w->ruled_out = none != NULL && w->is_there && srv_tags_hold(none, first, last, w->epoch, true);
+    if (w->ruled_out || match == NULL)
+        return !w->ruled_out;
+    /* what is not there and cannot be made is a 404 */
+    if (srv_tags_any(match) && !w->is_there && srv_write_may_make(&w->op))
+        return false;
+    return srv_tags_hold(match, first, last, w->epoch, false);
 }
 
 /* Returns whether the op needs a scene of which everything is durable: it looks at states, or does

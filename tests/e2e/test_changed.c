@@ -164,6 +164,79 @@ static long match(const char *method, const char *path, const char *body, const 
     return status;
 }
 
+/* The status of a PUT with a condition on what is there. */
+static long put_if(const char *path, const char *field, const char *body)
+{
+    struct http_answer answer = {0};
+    http_send(client, "PUT", path, (const char *[]){field, NULL}, body, &answer);
+    const long status = answer.status;
+    ck_assert_msg(status < 400 || strstr(answer.body, "\"detail\":\"found ") != NULL, "%s",
+                  answer.body);
+    http_answer_fini(&answer);
+    return status;
+}
+
+START_TEST(a_put_may_ask_that_nothing_is_there_or_something)
+{
+    static const char none[] = "If-None-Match: *", any[] = "If-Match: *";
+    static const struct {
+        const char *path, *body;
+    } rows[] = {{"/v1/scenes/new", "{}"},
+                {BOXES "/new", UNIT},
+                {"/v1/scenes/s/frames/new", "{\"center\":[1,0,0]}"}};
+    expect(client, "PUT", BOXES "/old", UNIT, 201, NULL);
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        ck_assert_int_eq(put_if(rows[i].path, any, rows[i].body), 412);
+        ck_assert_int_eq(put_if(rows[i].path, none, rows[i].body), 201);
+        ck_assert_int_eq(put_if(rows[i].path, none, rows[i].body), 412);
+        ck_assert_int_eq(put_if(rows[i].path, any, rows[i].body), 200);
+        expect(client, "DELETE", rows[i].path, NULL, 204, NULL);
+        ck_assert_int_eq(put_if(rows[i].path, any, rows[i].body), 412);
+        ck_assert_int_eq(put_if(rows[i].path, none, rows[i].body), 201);
+    }
+    /* a tag that the box has, and one that it has not */
+    struct http_answer answer = {0};
+    http_send(client, "GET", BOXES "/new", NULL, NULL, &answer);
+    char tag[80];
+    (void)snprintf(tag, sizeof tag, "If-None-Match: %s", http_header(&answer, "ETag"));
+    http_answer_fini(&answer);
+    ck_assert_int_eq(put_if(BOXES "/new", tag, UNIT), 412);
+    ck_assert_int_eq(put_if(BOXES "/new", "If-None-Match: \"1\"", UNIT), 200);
+    /* in a scene that is not there */
+    ck_assert_int_eq(put_if("/v1/scenes/later/boxes/a", any, UNIT), 412);
+    ck_assert_int_eq(put_if("/v1/scenes/later/boxes/a", none, UNIT), 201);
+}
+END_TEST
+
+START_TEST(a_read_may_ask_for_the_present_state)
+{
+    expect(client, "PUT", BOXES "/a", UNIT, 201, NULL);              /* 1 */
+    expect(client, "PUT", "/v1/scenes/s/frames/f", "{}", 201, NULL); /* 2 */
+    expect(client, "PUT", BOXES "/b", UNIT, 201, NULL);              /* 3 */
+    static const struct {
+        const char *method, *path, *body;
+        long first; /* status for the tag of revision 1 */
+    } rows[] = {{"GET", "/v1/scenes/s", NULL, 412},
+                {"GET", BOXES, NULL, 412},
+                {"GET", BOXES "/a", NULL, 200}, /* which did not change since */
+                {"GET", BOXES "/b", NULL, 412},
+                {"GET", BOXES "/a?at_revision=1", NULL, 200},
+                {"GET", BOXES "?at_revision=1", NULL, 412},
+                {"GET", "/v1/scenes/s/frames", NULL, 412},
+                {"GET", "/v1/scenes/s/frames/f", NULL, 412},
+                {"GET", "/v1/scenes/s/export", NULL, 412},
+                {"POST", "/v1/scenes/s/query/all-pairs", "{}", 412},
+                {"POST", "/v1/scenes/s/query/point", "{\"points\":[[0,0,0]]}", 412}};
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        ck_assert_int_eq(match(rows[i].method, rows[i].path, rows[i].body, "\"3\""), 200);
+        ck_assert_int_eq(match(rows[i].method, rows[i].path, rows[i].body, "*"), 200);
+        ck_assert_int_eq(match(rows[i].method, rows[i].path, rows[i].body, "\"4\""), 412);
+        ck_assert_int_eq(match(rows[i].method, rows[i].path, rows[i].body, "\"1\""), rows[i].first);
+    }
+    ck_assert_int_eq(match("GET", BOXES "/none", NULL, "*"), 404);
+}
+END_TEST
+
 START_TEST(any_revision_since_its_last_change_matches_a_box)
 {
     expect(client, "PUT", BOXES "/a", UNIT, 201, NULL);              /* 1 */
@@ -213,6 +286,8 @@ int main(void)
     tcase_set_timeout(tc, test_timeout(30));
     tcase_add_test(tc, a_box_says_which_commit_changed_it_last);
     tcase_add_test(tc, a_commit_holds_only_while_its_boxes_are_as_they_were);
+    tcase_add_test(tc, a_put_may_ask_that_nothing_is_there_or_something);
+    tcase_add_test(tc, a_read_may_ask_for_the_present_state);
     tcase_add_test(tc, any_revision_since_its_last_change_matches_a_box);
     suite_add_tcase(suite, tc);
     return test_main(suite);
