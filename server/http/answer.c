@@ -37,8 +37,7 @@ void srv_answer_out_of_memory(struct srv_exchange *x)
 
 static bool add_cors(const struct srv_exchange *x, struct MHD_Response *response)
 {
-    if (!add_header(response, MHD_HTTP_HEADER_ACCESS_CONTROL_ALLOW_ORIGIN, x->cors) ||
-        !add_header(response, MHD_HTTP_HEADER_VARY, "Origin"))
+    if (!add_header(response, MHD_HTTP_HEADER_ACCESS_CONTROL_ALLOW_ORIGIN, x->cors))
         return false;
     if (!x->preflight)
         return add_header(response, MHD_HTTP_HEADER_ACCESS_CONTROL_EXPOSE_HEADERS,
@@ -48,6 +47,19 @@ static bool add_cors(const struct srv_exchange *x, struct MHD_Response *response
                       "Authorization, Content-Type, If-Match, If-None-Match, Last-Event-ID, "
                       "Obbd-If-Epoch, X-Request-Id") &&
            add_header(response, MHD_HTTP_HEADER_ACCESS_CONTROL_MAX_AGE, "600");
+}
+
+/* Returns the request's fields that the answer depends on, or NULL: a cache keeps one answer for
+ * each of their values. The forms of an answer have one ETag. Answers to other methods than GET are
+ * not kept. */
+static const char *vary_of(const struct srv_exchange *x)
+{
+    const srv_route *route = x->request.route;
+    const bool has_forms =
+        route != NULL && route->method == SRV_GET && (route->offers & (route->offers - 1)) != 0;
+    if (!has_forms)
+        return x->cors != NULL ? "Origin" : NULL;
+    return x->cors != NULL ? "Accept, Origin" : "Accept";
 }
 
 enum { EPOCH_DIGITS = 16, ETAG_ROOM = 42 }; /* of an ETag: 20 digits, and 2 quotes, a dot, a zero */
@@ -84,6 +96,9 @@ void srv_answer_finish(struct srv_exchange *x, int status, struct MHD_Response *
         good = good && add_header(response, MHD_HTTP_HEADER_ALLOW, x->allow);
     if (x->cors != NULL)
         good = good && add_cors(x, response);
+    const char *vary = vary_of(x);
+    if (vary != NULL)
+        good = good && add_header(response, MHD_HTTP_HEADER_VARY, vary);
     if (x->request.id != NULL)
         good = good && add_header(response, "X-Request-Id", x->request.id);
     const uint64_t epoch = x->request.epoch;

@@ -748,9 +748,13 @@ START_TEST(http_manners)
     http_send(client, "GET", "/v1/scenes/s/boxes/a", (const char *[]){"If-None-Match: \"1\"", NULL},
               NULL, &answer);
     ck_assert_int_eq(answer.status, 304);
+    ck_assert_str_eq(http_header(&answer, "Vary"), "Accept"); /* JSON and CBOR have one ETag */
     http_send(client, "GET", "/v1/scenes/s/boxes/a", (const char *[]){"If-None-Match: \"0\"", NULL},
               NULL, &answer);
     ck_assert_int_eq(answer.status, 200);
+    ck_assert_str_eq(http_header(&answer, "Vary"), "Accept");
+    http_send(client, "GET", "/healthz", NULL, NULL, &answer);
+    ck_assert_ptr_null(http_header(&answer, "Vary"));
     http_send(client, "HEAD", "/v1/scenes/s/boxes/a", NULL, NULL, &answer);
     ck_assert_int_eq(answer.status, 200);
     ck_assert_uint_eq(answer.length, 0);

@@ -37,6 +37,7 @@ START_TEST(pages_may_do_what_their_origin_may)
     /* any: reading alone */
     ck_assert_int_eq(ask_with(OTHER, "GET", "/v1/scenes/s", "%s", ""), 200);
     ck_assert(says("Access-Control-Allow-Origin: *\r\n"));
+    ck_assert(says("Vary: Accept, Origin\r\n"));
     ck_assert(says("Access-Control-Expose-Headers: ETag, Obbd-Epoch, Allow, Retry-After, Location, "
                    "X-Request-Id\r\n"));
     ck_assert_int_eq(ask_with(OTHER, "POST", "/v1/scenes/s/query/all-pairs", "{}"), 200);
