@@ -187,6 +187,15 @@ bool obb_step_next(const obb_step *step, obb_effect_place *place, obb_effect *ou
                                          : next_ended(step, place, out);
 }
 
+bool obb_step_carried(const obb_step *step, const obb_effect *effect)
+{
+    if (!effect->carried || !effect->teleported)
+        return effect->carried;
+    const struct obb_rig *rig = obb_version_extras(effect->after)->mount->rig;
+    const struct obb_version *frame = made_at(step->scene, rig->record, step->moment.revision);
+    return frame != NULL && !frame->interpolated;
+}
+
 obb_effects obb_step_summary(const obb_step *step)
 {
     return (obb_effects){.moment = step->moment,

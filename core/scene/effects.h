@@ -38,7 +38,7 @@ typedef struct obb_effect {
     obb_attributes attributes; /* likewise */
     obb_str frame;             /* the box stands in it after the commit; length 0: in none */
     obb_box local;             /* the pose in that frame */
-    bool carried;              /* the pose in the scene changed only because the frame moved */
+    bool carried;              /* the box moved with its frame, at the same pose in it */
     bool teleported;           /* the box changed its place or size without interpolation */
     bool expired;              /* the box was removed because its ttl had passed */
     bool put;                  /* of a changed box: a put of the commit names it */
@@ -105,6 +105,10 @@ typedef struct obb_step {
 /* Writes the next effect of the place's kind, and moves the place on. Returns false if there is
  * none. All effects of a kind take O(changes). Any thread. */
 bool obb_step_next(const obb_step *step, obb_effect_place *place, obb_effect *out);
+
+/* Returns whether the frame of the box did all of the effect: the box kept its pose in the frame,
+ * and was teleported only if the frame was. effect: OBB_EFFECT_POSED, by obb_step_next. */
+bool obb_step_carried(const obb_step *step, const obb_effect *effect);
 
 /* Returns the effects of the step without their list. */
 obb_effects obb_step_summary(const obb_step *step);

@@ -38,9 +38,9 @@ void wire_log_line_begin(struct wire_log_line *line, struct wire_buf *buf, const
 
 /* Add an effect. First come the removed boxes, the removed frames, and the frames that were made or
  * moved; then all boxes whose effect is OBB_EFFECT_PUT or OBB_EFFECT_NEW, in the order of ids among
- * the new ones; then poses: those of OBB_EFFECT_POSED, except of boxes that a frame carried, and
- * once more those of OBB_EFFECT_PUT that were teleported. The pose of a box in a frame is that in
- * the frame. */
+ * the new ones; then poses: those of OBB_EFFECT_POSED, except where obb_step_carried, and once more
+ * those of OBB_EFFECT_PUT that were teleported. The pose of a box in a frame is that in the
+ * frame. */
 void wire_log_line_remove(struct wire_log_line *line, const obb_effect *effect);
 void wire_log_line_remove_frame(struct wire_log_line *line, const obb_effect *effect);
 void wire_log_line_frame(struct wire_log_line *line, const obb_effect *effect);

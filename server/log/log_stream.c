@@ -181,7 +181,7 @@ static void write_effect(struct srv_log_stream *s, const obb_effect *effect)
             wire_log_line_pose(&s->line, effect);
         break;
     case POSED:
-        if (!effect->carried)
+        if (!obb_step_carried(&s->steps[s->step], effect))
             wire_log_line_pose(&s->line, effect);
         break;
     case TURNS:

@@ -297,6 +297,61 @@ START_TEST(each_kind_of_change_is_the_commit_with_the_same_effect)
 }
 END_TEST
 
+/* Where a scene says that the box a was between its states. */
+static double place_at(const char *scene, double time)
+{
+    const char *body =
+        ask("GET", test_text("/v1/scenes/%s/boxes/a?at_time=%g", scene, time), NULL, 200);
+    json_t *box = json_loads(body, 0, NULL);
+    const double x = json_number_value(json_array_get(json_object_get(box, "center"), 0));
+    json_decref(box);
+    return x;
+}
+
+/* A pose that leaves a box where it stands in its moved frame may still teleport it. */
+START_TEST(a_box_in_a_moved_frame_is_teleported_by_its_own_pose)
+{
+#define AT(x)   "{\"center\":[" #x ",0,0]}"
+#define JUMP(x) "{\"center\":[" #x ",0,0],\"teleport\":true}"
+#define IN_F    "{\"frame\":\"f\",\"center\":[1,0,0],\"half_extents\":[1,1,1]}"
+    static const struct {
+        const char *body, *pose; /* in the line; NULL: none */
+    } rows[] = {
+        {"{\"time\":0,\"frames\":{\"f\":" AT(0) "},\"put\":{\"a\":" IN_F ",\"b\":" IN_F "}}", NULL},
+        {"{\"time\":10,\"frames\":{\"f\":" AT(100) "},\"pose\":{\"a\":" JUMP(1) "}}",
+         "{\"a\":{\"center\":[1,0,0],\"rotation\":[0,0,0,1],\"teleport\":true}}"},
+        {"{\"time\":20,\"frames\":{\"f\":" AT(0) "},\"pose\":{\"a\":" AT(1) "}}", NULL},
+        {"{\"time\":30,\"frames\":{\"f\":" JUMP(100) "}}", NULL},
+        {"{\"time\":40,\"frames\":{\"f\":" JUMP(200) "},\"pose\":{\"a\":" JUMP(1) "}}", NULL},
+        {"{\"time\":50,\"frames\":{\"f\":" AT(300) "}}", NULL},
+    };
+    enum { ROWS = sizeof rows / sizeof rows[0] };
+    for (size_t i = 0; i < ROWS; i++)
+        commit("s", rows[i].body);
+    json_t *log = log_of("/v1/scenes/s/log");
+    ck_assert_uint_eq(json_array_size(log), 1 + ROWS);
+    for (size_t i = 0; i < ROWS; i++) {
+        const json_t *pose = json_object_get(json_array_get(log, i + 1), "pose");
+        json_t *want = rows[i].pose != NULL ? json_loads(rows[i].pose, 0, NULL) : NULL;
+        char *is = pose != NULL ? json_dumps(pose, JSON_COMPACT | JSON_SORT_KEYS) : strdup("-");
+        char *must = want != NULL ? json_dumps(want, JSON_COMPACT | JSON_SORT_KEYS) : strdup("-");
+        ck_assert_msg(strcmp(is, must) == 0, "line %zu: %s is not %s", i + 1, is, must);
+        free(is);
+        free(must);
+        json_decref(want);
+    }
+    replay(log, "twin");
+    static const struct {
+        double time, x;
+    } places[] = {{5, 1}, {15, 51}, {25, 1}, {35, 101}, {45, 251}};
+    for (size_t i = 0; i < sizeof places / sizeof places[0]; i++) {
+        ck_assert_double_eq(place_at("s", places[i].time), places[i].x);
+        ck_assert_double_eq(place_at("twin", places[i].time), places[i].x);
+    }
+    json_decref(log);
+}
+END_TEST
+
 START_TEST(a_log_may_begin_with_any_kept_state)
 {
     (void)ask("PUT", "/v1/scenes/s", "{\"history\":{\"span\":1000,\"commits\":4}}", 201);
@@ -1280,6 +1335,7 @@ int main(void)
     tcase_set_timeout(tc, test_patience(60));
     tcase_add_checked_fixture(tc, start, stop);
     tcase_add_test(tc, each_kind_of_change_is_the_commit_with_the_same_effect);
+    tcase_add_test(tc, a_box_in_a_moved_frame_is_teleported_by_its_own_pose);
     tcase_add_test(tc, a_log_may_begin_with_any_kept_state);
     tcase_add_test(tc, parameters_are_checked);
     tcase_add_test(tc, a_log_of_random_commits_makes_the_same_states);
