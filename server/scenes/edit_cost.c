@@ -13,7 +13,7 @@ static double merge_cost(const obb_merge *merge, int dimensions)
 
 /* Returns about how many boxes stand in the frames that the edit moves or removes. The function
  * looks up only the first frames of each group, and takes the others to be like them: a look takes
- * up to 20 us if there are many frames, and the loop computes for at most a millisecond. */
+ * up to 20 us if there are many frames. */
 static size_t likely_framed(const struct obb_scene *scene, const obb_edit *edit)
 {
     enum { LOOKS = 25 };
@@ -32,7 +32,8 @@ static size_t likely_framed(const struct obb_scene *scene, const obb_edit *edit)
     return (obb_edit_framed(scene, &first) * all + looked - 1) / looked;
 }
 
-/* Returns the part of the frames in edit_cost. */
+/* Returns the part of the frames in srv_edit_cost. If the frames alone are over the line, no frame
+ * is looked up. So at most a hundred are, and only five if a look is slow. */
 static double frames_cost(const struct obb_scene *scene, const obb_edit *edit)
 {
     enum { CACHED = 10000 }; /* frames whose names the caches hold */
@@ -40,9 +41,9 @@ static double frames_cost(const struct obb_scene *scene, const obb_edit *edit)
     if (frames == 0)
         return 0;
     obb_scene_info info;
-    obb_scene_info_without_bounds(scene, &info);
+    obb_scene_tail_info(scene, &info);
     const double found = (info.frames <= CACHED ? 1e3 : 20e3) * (double)frames;
-    return found > SRV_LOOP_NS ? found : found + 200.0 * (double)likely_framed(scene, edit);
+    return found > SRV_LOOP_NS ? found : found + 200.0 * (double)obb_edit_framed(scene, edit);
 }
 
 double srv_edit_cost(const struct srv_write *w)

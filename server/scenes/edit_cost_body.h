@@ -5,7 +5,7 @@
 #include "server/scenes/write.h"
 
 /* Returns roughly how many nanoseconds preparing w->op.edit takes: the figures of make bench-costs,
- * doubled for cold names and caches. Looks up at most 25 frames of each group. */
+ * doubled for cold names and caches. Looks up at most as many frames as the loop can. */
 double srv_edit_cost(const struct srv_write *w);
 
 /* Returns more bytes than the commit of an edit with short texts adds. An edit of long texts comes

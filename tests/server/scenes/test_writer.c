@@ -328,7 +328,7 @@ START_TEST(many_frames_are_prepared_on_the_pool_and_few_on_the_loop)
     ck_assert(goes_to_pool(&edit));
     edit.frame_count = 3;
     ck_assert(!goes_to_pool(&edit));
-    /* boxes in a frame are moved with it: 30 frames of 20 boxes, which are more than 25 frames */
+    /* boxes in a frame are moved with it: 30 frames of 20 boxes */
     obb_edit row = *row_edit(0, 600, 0);
     static obb_put puts[600];
     for (int i = 0; i < 600; i++) {
