@@ -410,6 +410,10 @@ void srv_write_configure(struct srv_write *w)
     w->settings_edit =
         (obb_edit){.dimensions = w->op.settings.dimensions, .settings = &w->op.settings};
     w->op.edit = &w->settings_edit;
-    prepare(w, 0, SIZE_MAX, false);
-    finish_edit(w);
+    if (w->at_once || srv_edit_cost(w) <= SRV_LOOP_NS) { /* boxes may expire, however many */
+        prepare(w, 0, SIZE_MAX, false);
+        finish_edit(w);
+    } else {
+        prepare_on_pool(w, 0);
+    }
 }

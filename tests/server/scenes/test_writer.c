@@ -352,6 +352,38 @@ START_TEST(many_frames_are_prepared_on_the_pool_and_few_on_the_loop)
 }
 END_TEST
 
+START_TEST(settings_that_let_many_boxes_expire_are_prepared_on_the_pool)
+{
+    enum { TIMED = 1000 };
+    for (size_t count = 3; count <= TIMED; count += TIMED - 3) {
+        obb_edit row = *row_edit(0, count, 0);
+        static obb_put puts[TIMED];
+        for (size_t i = 0; i < count; i++) {
+            puts[i] = row.puts[i];
+            puts[i].attributes.has_ttl = true;
+            puts[i].attributes.ttl = 1e-3;
+        }
+        row.puts = puts;
+        (void)goes_to_pool(&row);
+        struct obb_scene *scene = obb_store_find(writer.store, obb_str_of("a"));
+        const obb_edit none = {.dimensions = 3};
+        while (obb_edit_expiring(scene, &none, srv_clock() * 1e3, SIZE_MAX) < count)
+            ; /* until the clock has moved on */
+        struct srv_write w;
+        aim(&w, op_of(SRV_OP_CONFIGURE, "a", NULL));
+        w.op.settings.history_span = (double)count;
+        begin_write(&w);
+        ck_assert_uint_eq(under_way, count == TIMED);
+        run_loop();
+        ck_assert(w.status == OBB_OK && w.committed.changed);
+        obb_scene_info info;
+        obb_scene_info_without_bounds(scene, &info);
+        ck_assert(info.boxes == 0 && w.committed.expired == count);
+        ck_assert_double_eq(info.settings.history_span, (double)count);
+    }
+}
+END_TEST
+
 /* Prepares a write that copies a scene. */
 static void aim_copy_of(struct srv_write *write, const char *from, const char *to, bool replace)
 {
@@ -605,6 +637,7 @@ int main(void)
     tcase_add_test(ops, large_edits_are_prepared_behind_the_lock_and_others_wait_in_turn);
     tcase_add_test(ops, merges_in_space_are_prepared_on_the_pool);
     tcase_add_test(ops, many_frames_are_prepared_on_the_pool_and_few_on_the_loop);
+    tcase_add_test(ops, settings_that_let_many_boxes_expire_are_prepared_on_the_pool);
     tcase_add_test(ops, copies_are_made_beside_the_work_and_take_their_place_at_the_end);
     tcase_add_test(ops, a_scene_takes_commits_until_a_copy_replaces_it);
     tcase_add_test(ops, copies_that_come_to_nothing_leave_nothing);
