@@ -4,6 +4,7 @@
 #include "core/scene/name.h"
 #include "core/scene/scene_data.h"
 
+#include <assert.h>
 #include <string.h>
 
 /* A sorted array: scenes are created and removed seldom, found and listed often. */
@@ -156,6 +157,12 @@ struct obb_scene *obb_store_next(const struct obb_store *store, obb_str after)
 }
 
 size_t obb_store_scenes(const struct obb_store *store) { return store->count; }
+
+struct obb_scene *obb_store_at(const struct obb_store *store, size_t i)
+{
+    assert(i < store->count);
+    return store->scenes[i];
+}
 
 size_t obb_store_boxes(const struct obb_store *store) { return store->totals.boxes; }
 

@@ -49,6 +49,9 @@ struct obb_scene *obb_store_next(const struct obb_store *store, obb_str after);
 size_t obb_store_scenes(const struct obb_store *store);
 size_t obb_store_boxes(const struct obb_store *store);
 
+/* Returns the scene with that number in byte order of the names; i < obb_store_scenes. O(1). */
+struct obb_scene *obb_store_at(const struct obb_store *store, size_t i);
+
 /* Returns the bytes that all scenes hold: the sum of obb_scene_bytes as of the last change of each
  * scene. O(1). */
 size_t obb_store_bytes(const struct obb_store *store);

@@ -6,11 +6,15 @@
 
 #include "server/scenes/lock.h"
 
+#include <stdint.h>
+
 /* Zeroed except for the first group. */
 struct srv_scene_memory {
     struct obb_store *store;       /* all scenes */
     const struct srv_locks *locks; /* which are locked, and the bytes promised to their edits */
     size_t limit;                  /* bytes; 0: none */
+
+    uint64_t looks; /* at scenes by srv_scene_memory_shed, ever */
 };
 
 /* Returns how many bytes the scenes may still grow by, less the promised ones; SIZE_MAX without a
@@ -19,8 +23,9 @@ size_t srv_scene_memory_room(const struct srv_scene_memory *memory);
 
 /* Gives up cached pairs, and then the oldest states of the largest histories, until there is room
  * for `bytes`, or nothing is left to give up. Does not touch locked scenes, except `mine` (may be
- * NULL). Returns whether there is room. Nothing happens if there is room already. O(scenes) for the
- * pairs and for each change of the largest history, and O(1) a state. */
+ * NULL). Returns whether there is room. Nothing happens if there is room already, or if there is no
+ * memory for the list of scenes. Gives up some states more than it must, so that it is seldom
+ * needed. O(scenes), and O(log scenes) a state. */
 bool srv_scene_memory_shed(struct srv_scene_memory *memory, const struct obb_scene *mine,
                            size_t bytes);
 

@@ -50,6 +50,7 @@ START_TEST(scenes_are_found_and_listed_in_byte_order)
         after = obb_scene_name(scene);
         ck_assert(obb_str_equal(after, obb_str_of(sorted[i])));
         ck_assert_ptr_eq(obb_store_find(store, after), scene);
+        ck_assert_ptr_eq(obb_store_at(store, i), scene);
     }
     ck_assert_ptr_null(obb_store_next(store, after));
     ck_assert_ptr_null(obb_store_find(store, obb_str_of("matc")));

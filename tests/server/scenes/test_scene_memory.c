@@ -85,6 +85,47 @@ START_TEST(the_largest_history_goes_first_until_another_is_the_largest)
 }
 END_TEST
 
+/* Each of many equal histories is the largest once a state. */
+START_TEST(each_scene_is_looked_at_once_however_many_states_go)
+{
+    enum { SCENES = 300, STATES = 20, GONE = 1000 };
+    teardown();
+    ck_assert_int_eq(obb_store_create(SCENES, 1000, NULL, &store), OBB_OK);
+    memory.store = store;
+    struct obb_scene *scenes[SCENES];
+    for (int i = 0; i < SCENES; i++) {
+        char name[16];
+        (void)snprintf(name, sizeof name, "s%d", i);
+        scenes[i] = add(name, STATES);
+    }
+    const size_t all = obb_store_bytes(store), state = obb_scene_history_bytes(scenes[0]) / STATES;
+    memory.limit = all;
+    ck_assert(srv_scene_memory_shed(&memory, NULL, GONE * state));
+    ck_assert_uint_eq(memory.looks, SCENES);
+    uint64_t fewest = STATES, most = 0, left = 0;
+    for (int i = 0; i < SCENES; i++) {
+        const uint64_t is = states(scenes[i]);
+        fewest = is < fewest ? is : fewest;
+        most = is > most ? is : most;
+        left += is;
+    }
+    ck_assert_uint_lt(left, (uint64_t)SCENES * STATES - GONE / 2);
+    ck_assert_uint_le(most - fewest, 3); /* they stay equal, as a state more or less can be */
+
+    /* of a thousand states that the commit at hand does not need, some hundred go at a time */
+    struct srv_scene_lock lock = {.scene = NULL};
+    memory.limit = obb_store_bytes(store) + 64000 * state;
+    srv_lock_promise(&locks, &lock, 64000 * state);
+    ck_assert(srv_scene_memory_shed(&memory, NULL, 1));
+    uint64_t after = 0;
+    for (int i = 0; i < SCENES; i++)
+        after += states(scenes[i]);
+    ck_assert_uint_eq(left - after, 128);
+    ck_assert_uint_eq(memory.looks, 2 * (uint64_t)SCENES);
+    srv_lock_promise(&locks, &lock, 0);
+}
+END_TEST
+
 /* Asks for all pairs of the newest state. */
 static void ask_pairs(struct obb_scene *scene)
 {
@@ -143,6 +184,7 @@ int main(void)
     tcase_add_test(tc, without_a_limit_there_is_room_and_nothing_is_given_up);
     tcase_add_test(tc, room_is_what_the_scenes_and_the_promises_leave);
     tcase_add_test(tc, the_largest_history_goes_first_until_another_is_the_largest);
+    tcase_add_test(tc, each_scene_is_looked_at_once_however_many_states_go);
     tcase_add_test(tc, cached_pairs_go_before_histories);
     tcase_add_test(tc, newest_states_and_locked_scenes_stay);
     suite_add_tcase(suite, tc);
