@@ -73,7 +73,8 @@ static obb_status open_views(const struct obb_prepared *prepared, struct obb_are
     return st;
 }
 
-/* Returns a copy of the view that names the moment as the commit would. */
+/* Returns a copy of the view that names the moment as the commit would. next_id: the scene's after
+ * the commit; boxes that a query adds to the view have ids from it on. */
 static struct obb_view *named(const struct obb_view *view,
                               const struct obb_history_position *position, uint64_t next_id,
                               struct obb_arena *arena)
@@ -84,8 +85,7 @@ static struct obb_view *named(const struct obb_view *view,
     *copy = *view;
     copy->info.at = position->at;
     copy->info.clamped = position->clamped;
-    if (view->overlay == NULL)
-        copy->next_id = next_id;
+    copy->next_id = next_id;
     return copy;
 }
 
@@ -96,7 +96,7 @@ static obb_status lay_commit(const struct obb_prepared *prepared, const atomic_b
                              size_t count, obb_rehearsal *out)
 {
     const size_t kept = obb_prepared_scene(prepared)->history.count;
-    const uint64_t next_id = obb_prepared_first_id(prepared);
+    const uint64_t next_id = obb_prepared_scene(prepared)->next_id;
     struct obb_view *last = NULL;
     for (size_t i = 0; i < count; i++) {
         const struct obb_history_position *position = &positions[i];

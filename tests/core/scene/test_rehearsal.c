@@ -116,6 +116,67 @@ START_TEST(an_edit_that_replaces_all_boxes_shows_none_of_the_old_ones)
 }
 END_TEST
 
+/* Returns what a query with those changes sees. */
+static const char *shown_with(const struct obb_view *view, const obb_edit *with)
+{
+    struct obb_overlay *overlay = NULL;
+    struct obb_view *over;
+    obb_fault fault;
+    ck_assert_int_eq(obb_overlay_of_edit(view, with, NULL, &arena, &overlay, &fault), OBB_OK);
+    ck_assert_int_eq(obb_overlay_open(overlay, view, NULL, &arena, &over), OBB_OK);
+    const char *text = shown(over);
+    obb_overlay_destroy(overlay);
+    return text;
+}
+
+START_TEST(the_boxes_of_a_query_have_the_ids_that_follow_the_commit_in_every_state)
+{
+    const obb_put first = put_at("a", 1), tried = put_at("w", 9);
+    const obb_put puts[] = {put_at("n", 2), put_at("gone", 3)};
+    const obb_edit fill = {
+        .dimensions = 3, .has_time = true, .time = 10, .puts = &first, .put_count = 1};
+    obb_committed committed;
+    obb_fault fault;
+    ck_assert_int_eq(commit(scene, &fill, SIZE_MAX, &arena, &committed, &fault), OBB_OK);
+
+    const obb_edit with = {.dimensions = 3, .puts = &tried, .put_count = 1};
+    const obb_needed_moment moments[] = {
+        {.dimensions = 3, .at = {.kind = OBB_AT_REVISION, .revision = 1}, .with = &with},
+        {.dimensions = 3, .at = {.kind = OBB_AT_TIME, .time = 15}, .with = &with},
+        {.dimensions = 3, .with = &with}};
+    const obb_target merged = {.name = obb_str_of("gone")};
+    const obb_merge merge = {.target = {.name = obb_str_of("n")}, .with = &merged, .with_count = 1};
+    const obb_edit edit = {.dimensions = 3,
+                           .has_time = true,
+                           .time = 20,
+                           .puts = puts,
+                           .put_count = COUNT(puts),
+                           .merges = &merge, /* takes the last new box away, not its id */
+                           .merge_count = 1,
+                           .moments = moments,
+                           .moment_count = COUNT(moments)};
+    struct obb_prepared *prepared = NULL;
+    obb_rehearsal rehearsal = {.opened_count = 0};
+    ck_assert_int_eq(obb_edit_prepare(scene, &edit, 0.0, SIZE_MAX, &arena, &prepared, &fault),
+                     OBB_OK);
+    ck_assert_int_eq(obb_rehearse(prepared, NULL, &arena, &rehearsal, &fault), OBB_OK);
+    char rehearsed[COUNT(moments)][256];
+    for (size_t i = 0; i < COUNT(moments); i++) {
+        (void)snprintf(rehearsed[i], sizeof rehearsed[i], "%s",
+                       shown_with(rehearsal.views[i], &with));
+        ck_assert_ptr_nonnull(strstr(rehearsed[i], "w#4@9/- "));
+    }
+    obb_rehearsal_end(&rehearsal);
+    obb_edit_commit(prepared, &committed);
+    for (size_t i = 0; i < COUNT(moments); i++) {
+        struct obb_view *view;
+        ck_assert_int_eq(obb_view_open(scene, &moments[i].at, &view, NULL, NULL), OBB_OK);
+        ck_assert_str_eq(shown_with(view, &with), rehearsed[i]);
+        obb_view_close(view);
+    }
+}
+END_TEST
+
 START_TEST(the_changes_of_a_query_are_tried_once_a_state_until_somebody_cancels)
 {
     const obb_put put = put_at("a", 1);
@@ -167,6 +228,7 @@ int main(void)
     TCase *tc = tcase_create("rehearsal");
     tcase_add_checked_fixture(tc, setup, teardown);
     tcase_add_test(tc, an_edit_that_replaces_all_boxes_shows_none_of_the_old_ones);
+    tcase_add_test(tc, the_boxes_of_a_query_have_the_ids_that_follow_the_commit_in_every_state);
     tcase_add_test(tc, the_changes_of_a_query_are_tried_once_a_state_until_somebody_cancels);
     suite_add_tcase(suite, tc);
     return test_main(suite);
