@@ -243,7 +243,7 @@ static void count_ended(struct obb_layers *next, const struct obb_version *const
 obb_status obb_layers_next(const struct obb_layers *previous,
                            const struct obb_version *const *added, size_t added_count,
                            const struct obb_version *const *ended, size_t ended_count,
-                           uint64_t revision, struct obb_layers **out)
+                           uint64_t revision, const atomic_bool *cancel, struct obb_layers **out)
 {
     assert(ended_count <= previous->alive);
     struct obb_layers *next;
@@ -312,8 +312,8 @@ obb_status obb_layers_next(const struct obb_layers *previous,
     if (next->short_lived && 0 < count && count <= OBB_INDEX_FEW)
         status = obb_index_build_few(versions, count, next->dimensions, next->kernels, &index);
     else
-        status = obb_index_build(versions, NULL, count, next->dimensions, next->kernels, NULL, NULL,
-                                 &index);
+        status = obb_index_build(versions, NULL, count, next->dimensions, next->kernels, cancel,
+                                 NULL, &index);
     obb_free((void *)gathered);
     if (status != OBB_OK) {
         obb_layers_unref(next);

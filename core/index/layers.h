@@ -47,14 +47,14 @@ void obb_layers_unref(struct obb_layers *layers);
  * ended     versions that were current before the commit and are not after it. Their `died` must
  *           not be set yet, because that tells them from versions that died before.
  * revision  of the commit.
- * returns   OBB_NO_MEMORY, and then *out is not written.
+ * cancel    may be NULL; polled about every 100 us while many versions are indexed.
+ * returns   OBB_NO_MEMORY or OBB_CANCELLED, and then *out is not written.
  * Cost      the indexing of the added versions, and at most about 200 us for merging small levels.
- * A
- *           larger rebuild is left to rebuild.h. */
+ *           A larger rebuild is left to rebuild.h. */
 obb_status obb_layers_next(const struct obb_layers *previous,
                            const struct obb_version *const *added, size_t added_count,
                            const struct obb_version *const *ended, size_t ended_count,
-                           uint64_t revision, struct obb_layers **out);
+                           uint64_t revision, const atomic_bool *cancel, struct obb_layers **out);
 
 /* Returns the number of boxes of the state. */
 size_t obb_layers_alive(const struct obb_layers *layers);

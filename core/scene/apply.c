@@ -467,6 +467,8 @@ static obb_status pose_boxes(struct obb_apply *apply, const struct obb_rig *rig,
     const obb_frame frame = frame_of(apply, rig);
     obb_status st = make_room(apply, rig->count);
     for (uint32_t i = 0; i < rig->count && st == OBB_OK; i++) {
+        if (obb_apply_given_up(apply))
+            return OBB_CANCELLED;
         fetch_boxes(apply, rig, i);
         struct obb_version *current = current_of(apply, rig->boxes[i]);
         if (current == NULL)
@@ -589,6 +591,8 @@ static obb_status remove_rig(struct obb_apply *apply, struct obb_version *curren
     if (make_room(apply, rig->count) != OBB_OK)
         return OBB_NO_MEMORY;
     for (uint32_t k = 0; k < rig->count; k++) {
+        if (obb_apply_given_up(apply))
+            return OBB_CANCELLED;
         struct obb_version *box = current_of(apply, rig->boxes[k]);
         if (box == NULL)
             continue;
@@ -1131,6 +1135,8 @@ static obb_status apply_groups(struct obb_apply *apply, obb_fault *fault)
         entries.new =
             groups[g].group == OBB_GROUP_PUT && edit->puts_differ && apply->scene->names.count == 0;
         for (; fault->index < entries.count; fault->index++) {
+            if (obb_apply_given_up(apply))
+                return OBB_CANCELLED;
             if (names_boxes(fault->group))
                 look_ahead(apply, &entries, fault->index);
             const obb_status st = apply_entry(apply, &entries, fault);

@@ -7,6 +7,7 @@
 #define OBB_APPLY_H
 
 #include "core/base/arena.h"
+#include "core/base/cancel.h"
 #include "core/scene/edit.h"
 #include "core/scene/effects.h"
 #include "core/scene/scene_data.h"
@@ -42,7 +43,17 @@ struct obb_apply {
     size_t removed_frames, made_frames;
     uint64_t *new_ids;
     bool *missed_poses, *missed_transforms;
+
+    const atomic_bool *cancel; /* NULL: the work cannot be cancelled */
+    size_t steps;              /* counted between polls of `cancel` */
 };
+
+/* Returns true once in about 1,000 calls if the work is cancelled. */
+static inline bool obb_apply_given_up(struct obb_apply *apply)
+{
+    enum { POLL = 1024 };
+    return apply->cancel != NULL && ++apply->steps % POLL == 0 && obb_cancelled(apply->cancel);
+}
 
 /* Begins with no change made. dimensions: of the scene after the commit. box_room: how many boxes
  * and frames the service may still add. Lists are allocated in `arena`; scene, edit and arena must

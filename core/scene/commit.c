@@ -149,12 +149,24 @@ static struct obb_version *latest_of(const struct obb_prepared *p, const struct 
     return obb_apply_slot(&p->apply, change->new == OBB_NO_VERSION ? change->old : change->new);
 }
 
+/* Drops the changes between the first `kept` and the one at `next`, which are undone. */
+static void keep_rest(struct obb_prepared *p, size_t kept, size_t next)
+{
+    struct obb_change *changes = p->apply.changes;
+    memmove(changes + kept, changes + next, (p->apply.change_count - next) * sizeof *changes);
+    p->apply.change_count -= next - kept;
+}
+
 /* Undoes changes whose new version equals the old one, and lists the versions of the others. */
 static obb_status list_changes(struct obb_prepared *p)
 {
     const obb_moment began = obb_history_newest(&p->apply.scene->history)->began;
     size_t kept = 0;
     for (size_t i = 0; i < p->apply.change_count; i++) {
+        if (obb_apply_given_up(&p->apply)) {
+            keep_rest(p, kept, i);
+            return OBB_CANCELLED;
+        }
         const struct obb_change change = p->apply.changes[i];
         if (change.old != OBB_NO_VERSION && change.new != OBB_NO_VERSION) {
             const struct obb_version *old = obb_apply_slot(&p->apply, change.old);
@@ -181,6 +193,8 @@ static obb_status list_changes(struct obb_prepared *p)
     p->frames = lists + 2 * kept;
     const bool frames = p->apply.scene->rigs.bytes > 0; /* else no version need be looked at */
     for (size_t i = 0; i < kept; i++) {
+        if (obb_apply_given_up(&p->apply))
+            return OBB_CANCELLED;
         const struct obb_change *change = &p->apply.changes[i];
         const struct obb_version *old = version_or_null(p, change->old),
                                  *new = version_or_null(p, change->new);
@@ -219,7 +233,9 @@ static obb_status reserve_seats(struct obb_prepared *p)
     size_t end = 0; /* after the last change that enters a rig */
     for (size_t i = 0; i < p->apply.change_count && st == OBB_OK; i++) {
         struct obb_rig *rig = rig_entered(p, &p->apply.changes[i]);
-        if (rig == NULL)
+        if (obb_apply_given_up(&p->apply))
+            st = OBB_CANCELLED;
+        if (rig == NULL || st != OBB_OK)
             continue;
         st = obb_rig_reserve(&p->apply.scene->rigs, rig, rig->count + ++rig->entering);
         end = i + 1;
@@ -251,7 +267,7 @@ static obb_status prepare_layers(struct obb_prepared *p)
         p->settings.dimensions == p->apply.scene->settings.dimensions) {
         if (p->made_count + p->ended_count > 0)
             return obb_layers_next(before, p->made, p->made_count, p->ended, p->ended_count,
-                                   p->apply.revision, &p->state->layers);
+                                   p->apply.revision, p->apply.cancel, &p->state->layers);
         obb_layers_ref(before);
         p->state->layers = before;
         return OBB_OK;
@@ -262,7 +278,7 @@ static obb_status prepare_layers(struct obb_prepared *p)
         obb_layers_charge(empty, &p->apply.scene->layer_bytes);
     if (st == OBB_OK)
         st = obb_layers_next(empty, p->made, p->made_count, NULL, 0, p->apply.revision,
-                             &p->state->layers);
+                             p->apply.cancel, &p->state->layers);
     obb_layers_unref(empty);
     return st;
 }
@@ -526,6 +542,15 @@ obb_status obb_edit_prepare(struct obb_scene *scene, const obb_edit *edit, doubl
                             size_t box_room, struct obb_arena *arena,
                             struct obb_prepared **out_prepared, obb_fault *out_fault)
 {
+    return obb_edit_prepare_until(scene, edit, now_ms, box_room, NULL, arena, out_prepared,
+                                  out_fault);
+}
+
+obb_status obb_edit_prepare_until(struct obb_scene *scene, const obb_edit *edit, double now_ms,
+                                  size_t box_room, const atomic_bool *cancel,
+                                  struct obb_arena *arena, struct obb_prepared **out_prepared,
+                                  obb_fault *out_fault)
+{
     *out_fault = (obb_fault){.group = OBB_GROUP_NONE, .dimensions = scene->settings.dimensions};
     const obb_settings settings = edit->settings != NULL ? *edit->settings : scene->settings;
     if (!obb_settings_valid(&settings))
@@ -544,6 +569,7 @@ obb_status obb_edit_prepare(struct obb_scene *scene, const obb_edit *edit, doubl
     obb_status st = obb_apply_init(&p->apply, scene, edit, settings.dimensions, box_room, arena);
     if (st != OBB_OK)
         return st;
+    p->apply.cancel = cancel;
     st = prepare(p, now_ms, out_fault);
     if (st == OBB_OK)
         *out_prepared = p;

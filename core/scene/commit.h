@@ -73,6 +73,13 @@ obb_status obb_edit_prepare(struct obb_scene *scene, const obb_edit *edit, doubl
                             size_t box_room, struct obb_arena *arena,
                             struct obb_prepared **out_prepared, obb_fault *out_fault);
 
+/* The same, but gives up with OBB_CANCELLED once *cancel is true; the scene is as it was then.
+ * cancel: may be NULL; polled about every 1,000 boxes. */
+obb_status obb_edit_prepare_until(struct obb_scene *scene, const obb_edit *edit, double now_ms,
+                                  size_t box_room, const atomic_bool *cancel,
+                                  struct obb_arena *arena, struct obb_prepared **out_prepared,
+                                  obb_fault *out_fault);
+
 /* Does the work of obb_edit_apply that grows with the edit, and reclaims what earlier commits left,
  * so that apply and commit take O(1). Not needed for small edits. Until commit, apply or discard,
  * views may be closed and not opened. O(changes). */

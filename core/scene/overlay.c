@@ -1,5 +1,6 @@
 #include "core/scene/overlay.h"
 
+#include "core/base/cancel.h"
 #include "core/base/sort.h"
 #include "core/scene/commit.h"
 #include "core/scene/footprint.h"
@@ -59,6 +60,32 @@ static obb_status draw(struct obb_overlay *overlay, size_t bytes)
 
 /* ---- What is touched below ------------------------------------------------------------------- */
 
+/* The number of boxes between two polls of `cancel`. Work on fewer boxes polls only where it looks
+ * at all boxes of a state. */
+#define POLL 1024
+
+/* Returns true once in POLL calls if the work is cancelled. *boxes counts the calls. */
+static bool given_up(const atomic_bool *cancel, size_t *boxes)
+{
+    return ++*boxes % POLL == 0 && obb_cancelled(cancel);
+}
+
+/* Sorts a list. The sort of a long list can be cancelled, and takes memory for a second one.
+ * OBB_NO_MEMORY, OBB_CANCELLED. */
+static obb_status sort(void *list, size_t count, size_t size,
+                       int (*compare)(const void *left, const void *right),
+                       const atomic_bool *cancel, struct obb_arena *arena)
+{
+    if (count < POLL) {
+        qsort(list, count, size, compare);
+        return OBB_OK;
+    }
+    void *spare = obb_arena_alloc(arena, count, size);
+    if (spare == NULL)
+        return OBB_NO_MEMORY;
+    return obb_sort_by(list, count, size, compare, spare, cancel) ? OBB_OK : OBB_CANCELLED;
+}
+
 /* The boxes of the view below that are touched, by id, and the frames of these boxes and of the
  * changes, by name. */
 struct touched {
@@ -109,19 +136,24 @@ static void touch(struct touched *touched, const struct obb_view *below, const v
     }
 }
 
-/* Sorts ids, unless they ascend already, and drops repeated ones. Returns how many are left. */
-static size_t keep_different(uint64_t *ids, size_t count)
+/* Sorts ids, unless they ascend already, and drops repeated ones. *count becomes the number that is
+ * left. OBB_NO_MEMORY, OBB_CANCELLED. */
+static obb_status keep_different(uint64_t *ids, size_t *count, const atomic_bool *cancel,
+                                 struct obb_arena *arena)
 {
     size_t kept = 0, ascending = 0;
-    while (ascending < count && (ascending == 0 || ids[ascending - 1] < ids[ascending]))
+    while (ascending < *count && (ascending == 0 || ids[ascending - 1] < ids[ascending]))
         ascending++;
-    if (ascending == count)
-        return count;
-    obb_sort_u64(ids, count);
-    for (size_t i = 0; i < count; i++)
+    if (ascending == *count)
+        return OBB_OK;
+    const obb_status st = sort(ids, *count, sizeof *ids, obb_compare_u64, cancel, arena);
+    if (st != OBB_OK)
+        return st;
+    for (size_t i = 0; i < *count; i++)
         if (kept == 0 || ids[kept - 1] != ids[i])
             ids[kept++] = ids[i];
-    return kept;
+    *count = kept;
+    return OBB_OK;
 }
 
 /* Notes that the boxes touched so far are removed. */
@@ -133,8 +165,8 @@ static obb_status note_removed(struct touched *touched, struct obb_arena *arena)
     if (touched->removed == NULL)
         return OBB_NO_MEMORY;
     memcpy(touched->removed, touched->ids, touched->count * sizeof *touched->ids);
-    touched->removed_count = keep_different(touched->removed, touched->count);
-    return OBB_OK;
+    touched->removed_count = touched->count;
+    return keep_different(touched->removed, &touched->removed_count, NULL, arena);
 }
 
 static int compare_names(const void *left, const void *right)
@@ -143,17 +175,24 @@ static int compare_names(const void *left, const void *right)
     return obb_str_compare(*a, *b);
 }
 
-/* Sorts names, and drops repeated ones and those of no frame of the view. Returns how many are
- * left. */
-static size_t keep_frames(const struct obb_view *below, obb_str *names, size_t count)
+/* Sorts names, and drops repeated ones and those of no frame of the view. *count becomes the number
+ * that is left. OBB_NO_MEMORY, OBB_CANCELLED. */
+static obb_status keep_frames(const struct obb_view *below, obb_str *names, size_t *count,
+                              const atomic_bool *cancel, struct obb_arena *arena)
 {
-    size_t kept = 0;
-    qsort(names, count, sizeof *names, compare_names);
-    for (size_t i = 0; i < count; i++)
+    size_t kept = 0, looked = 0;
+    const obb_status st = sort(names, *count, sizeof *names, compare_names, cancel, arena);
+    if (st != OBB_OK)
+        return st;
+    for (size_t i = 0; i < *count; i++) {
+        if (given_up(cancel, &looked))
+            return OBB_CANCELLED;
         if ((kept == 0 || !obb_str_equal(names[kept - 1], names[i])) &&
             obb_view_find_frame(below, names[i]) != NULL)
             names[kept++] = names[i];
-    return kept;
+    }
+    *count = kept;
+    return OBB_OK;
 }
 
 /* Touches all boxes of the frames. A past state has no list of them, so this looks at all boxes. */
@@ -161,7 +200,6 @@ static obb_status touch_boxes_of(struct touched *touched, const struct obb_view 
                                  const obb_str *frames, size_t frame_count,
                                  const atomic_bool *cancel, struct obb_arena *arena)
 {
-    enum { POLL = 1024 }; /* boxes between two looks at `cancel` */
     obb_str frame;
     obb_box local;
     size_t seen = 0;
@@ -169,7 +207,7 @@ static obb_status touch_boxes_of(struct touched *touched, const struct obb_view 
         return OBB_OK;
     for (const struct obb_version *box = obb_view_next(below, 0); box != NULL;
          box = obb_view_next(below, box->id)) {
-        if (seen++ % POLL == 0 && cancel != NULL && atomic_load(cancel))
+        if (seen++ % POLL == 0 && obb_cancelled(cancel))
             return OBB_CANCELLED;
         if (!obb_view_local(box, &frame, &local) ||
             bsearch(&frame, frames, frame_count, sizeof frame, compare_names) == NULL)
@@ -189,16 +227,23 @@ static obb_status touch_boxes_of(struct touched *touched, const struct obb_view 
 }
 
 /* Completes the list of frames, which begins with `count` names, with those of the touched boxes.
- * The boxes of a frame mostly follow each other. */
-static void add_frames_of_boxes(struct touched *touched, const struct obb_view *below, size_t count)
+ * The boxes of a frame mostly follow each other. OBB_NO_MEMORY, OBB_CANCELLED. */
+static obb_status add_frames_of_boxes(struct touched *touched, const struct obb_view *below,
+                                      size_t count, const atomic_bool *cancel,
+                                      struct obb_arena *arena)
 {
     obb_str *frames = touched->frames;
     obb_box local;
-    for (size_t i = 0; i < touched->count; i++)
+    size_t looked = 0;
+    for (size_t i = 0; i < touched->count; i++) {
+        if (given_up(cancel, &looked))
+            return OBB_CANCELLED;
         if (obb_view_local(obb_view_find_id(below, touched->ids[i]), &frames[count], &local) &&
             (count == 0 || !obb_str_equal(frames[count - 1], frames[count])))
             count++;
-    touched->frame_count = keep_frames(below, touched->frames, count);
+    }
+    touched->frame_count = count;
+    return keep_frames(below, frames, &touched->frame_count, cancel, arena);
 }
 
 static obb_status touched_by_edit(const struct obb_view *below, const obb_edit *edit,
@@ -231,9 +276,13 @@ static obb_status touched_by_edit(const struct obb_view *below, const obb_edit *
             names[i] = edit->remove_frames[i];
         for (size_t i = 0; i < edit->frame_count; i++)
             names[edit->remove_frame_count + i] = edit->frames[i].target.name;
-        st = touch_boxes_of(out, below, names, keep_frames(below, names, moved), cancel, arena);
+        size_t kept = moved;
+        st = keep_frames(below, names, &kept, cancel, arena);
+        if (st == OBB_OK)
+            st = touch_boxes_of(out, below, names, kept, cancel, arena);
     }
-    out->count = keep_different(out->ids, out->count);
+    if (st == OBB_OK)
+        st = keep_different(out->ids, &out->count, cancel, arena);
     if (st != OBB_OK || below->info.frames == 0)
         return st;
     size_t count = 0;
@@ -247,8 +296,7 @@ static obb_status touched_by_edit(const struct obb_view *below, const obb_edit *
     for (size_t i = 0; i < edit->put_count; i++)
         if (obb_edit_put_without_box(edit, i, &put)->frame.length > 0)
             out->frames[count++] = obb_edit_put_without_box(edit, i, &put)->frame;
-    add_frames_of_boxes(out, below, count);
-    return OBB_OK;
+    return add_frames_of_boxes(out, below, count, cancel, arena);
 }
 
 /* Touches all boxes of the view: effects that replace them name none of them. */
@@ -273,7 +321,7 @@ static obb_status touched_by_effects(const struct obb_view *below, const obb_eff
                                      struct obb_arena *arena, struct touched *out)
 {
     const bool all = effects->replaces_all;
-    const obb_status st = init_touched(out, effects->count + (all ? below->info.boxes : 0), arena);
+    obb_status st = init_touched(out, effects->count + (all ? below->info.boxes : 0), arena);
     if (st != OBB_OK)
         return st;
     if (all)
@@ -281,9 +329,9 @@ static obb_status touched_by_effects(const struct obb_view *below, const obb_eff
     for (size_t i = 0; i < effects->count; i++)
         if (effects->list[i].kind != OBB_EFFECT_NEW && effects->list[i].id != 0)
             out->ids[out->count++] = effects->list[i].id;
-    out->count = keep_different(out->ids, out->count);
-    if (below->info.frames == 0)
-        return OBB_OK;
+    st = keep_different(out->ids, &out->count, NULL, arena);
+    if (st != OBB_OK || below->info.frames == 0)
+        return st;
     const size_t frames = effects->count + out->count + (all ? below->info.frames : 0);
     out->frames = obb_arena_alloc(arena, frames, sizeof(obb_str));
     if (out->frames == NULL)
@@ -295,8 +343,7 @@ static obb_status touched_by_effects(const struct obb_view *below, const obb_eff
         if (frame.length > 0)
             out->frames[count++] = frame;
     }
-    add_frames_of_boxes(out, below, count);
-    return OBB_OK;
+    return add_frames_of_boxes(out, below, count, NULL, arena);
 }
 
 static obb_status hide(struct obb_overlay *overlay, const struct touched *touched,
@@ -324,12 +371,13 @@ static obb_status hide(struct obb_overlay *overlay, const struct touched *touche
 
 /* ---- The small scene ------------------------------------------------------------------------- */
 
-static obb_status commit(struct obb_scene *scene, const obb_edit *edit, struct obb_arena *arena,
-                         obb_fault *out_fault)
+static obb_status commit(struct obb_scene *scene, const obb_edit *edit, const atomic_bool *cancel,
+                         struct obb_arena *arena, obb_fault *out_fault)
 {
     struct obb_prepared *prepared;
     obb_committed committed;
-    const obb_status st = obb_edit_prepare(scene, edit, 0.0, SIZE_MAX, arena, &prepared, out_fault);
+    const obb_status st =
+        obb_edit_prepare_until(scene, edit, 0.0, SIZE_MAX, cancel, arena, &prepared, out_fault);
     if (st == OBB_OK)
         obb_edit_commit(prepared, &committed);
     return st;
@@ -350,15 +398,20 @@ static obb_put put_of(const struct obb_view *below, const struct obb_version *bo
 
 /* Copies the touched boxes and frames as the view shows them: the state BEFORE. */
 static obb_status copy_touched(struct obb_overlay *overlay, const struct obb_view *below,
-                               const struct touched *touched, double time, struct obb_arena *arena)
+                               const struct touched *touched, double time,
+                               const atomic_bool *cancel, struct obb_arena *arena)
 {
     obb_put *puts = obb_arena_alloc(arena, touched->count, sizeof *puts);
     obb_box *boxes = obb_arena_alloc(arena, touched->count, sizeof *boxes);
     obb_pose *frames = obb_arena_alloc(arena, touched->frame_count, sizeof *frames);
+    size_t copied = 0;
     if (puts == NULL || boxes == NULL || frames == NULL)
         return OBB_NO_MEMORY;
-    for (size_t i = 0; i < touched->count; i++)
+    for (size_t i = 0; i < touched->count; i++) {
+        if (given_up(cancel, &copied))
+            return OBB_CANCELLED;
         puts[i] = put_of(below, obb_view_find_id(below, touched->ids[i]), &boxes[i]);
+    }
     for (size_t i = 0; i < touched->frame_count; i++) {
         const obb_box pose =
             obb_view_frame_pose(below, obb_view_find_frame(below, touched->frames[i]));
@@ -382,7 +435,7 @@ static obb_status copy_touched(struct obb_overlay *overlay, const struct obb_vie
     obb_fault fault;
     obb_status st = draw(overlay, obb_edit_bytes(overlay->scene, &edit));
     if (st == OBB_OK)
-        st = commit(overlay->scene, &edit, arena, &fault);
+        st = commit(overlay->scene, &edit, cancel, arena, &fault);
     overlay->scene->next_id = below->next_id;
     return st;
 }
@@ -419,12 +472,13 @@ static obb_status begin(const struct obb_view *below, const struct touched *touc
 /* Makes the state AFTER in two commits: the state BEFORE, and the edit. */
 static obb_status commit_in_two(struct obb_overlay *overlay, const struct obb_view *below,
                                 const struct touched *touched, const obb_edit *edit,
-                                struct obb_arena *arena, obb_fault *out_fault)
+                                const atomic_bool *cancel, struct obb_arena *arena,
+                                obb_fault *out_fault)
 {
-    obb_status st = copy_touched(overlay, below, touched, 0.0, arena);
+    obb_status st = copy_touched(overlay, below, touched, 0.0, cancel, arena);
     if (st == OBB_OK)
         st = draw(overlay, obb_edit_bytes(overlay->scene, edit));
-    return st == OBB_OK ? commit(overlay->scene, edit, arena, out_fault) : st;
+    return st == OBB_OK ? commit(overlay->scene, edit, cancel, arena, out_fault) : st;
 }
 
 /* Writes the edit with its poses by id, where the ids are known: the small scene need not look up
@@ -497,7 +551,7 @@ obb_status obb_overlay_of_edit(const struct obb_view *below, const obb_edit *edi
     if (st != OBB_OK)
         return st;
     const bool in_two = touched.frame_count > 0 || edit->remove_must_exist;
-    st = in_two ? commit_in_two(overlay, below, &touched, edit, arena, out_fault)
+    st = in_two ? commit_in_two(overlay, below, &touched, edit, cancel, arena, out_fault)
                 : commit_in_one(overlay, below, &touched, edit, arena, out_fault);
     if (st == OBB_OK)
         st = draw_unused(overlay);
@@ -505,6 +559,8 @@ obb_status obb_overlay_of_edit(const struct obb_view *below, const obb_edit *edi
         *out = overlay;
     else
         obb_overlay_destroy(overlay);
+    if (st == OBB_CANCELLED)
+        *out_fault = (obb_fault){.group = OBB_GROUP_NONE};
     return st;
 }
 
@@ -532,7 +588,7 @@ obb_status obb_overlay_of_effects(const struct obb_view *below, const obb_effect
     if (st != OBB_OK)
         return st;
     /* a scene's first commit may state any time */
-    st = copy_touched(overlay, below, &touched, before < after ? before : after, arena);
+    st = copy_touched(overlay, below, &touched, before < after ? before : after, NULL, arena);
     obb_effects own = *effects;
     own.moment.revision = effects->appends ? AFTER : BEFORE;
     own.time_stated = true;

@@ -24,7 +24,7 @@ struct obb_overlay;
  *
  * edit       groups of boxes and frames only: no time, condition, moments or settings. New boxes
  *            get the next ids of the scene below.
- * cancel     ends the work once it is true; may be NULL.
+ * cancel     ends the work once it is true; may be NULL. Polled about every 1,000 boxes.
  * arena      holds lists of the overlay, which draws from arena->budget.
  * out        the caller destroys it before the arena and `below`.
  * errors     those of obb_edit_prepare about entries; *out_fault then names the entry.

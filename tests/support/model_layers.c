@@ -36,9 +36,9 @@ static void go_on(struct model_layers *model, const struct obb_version *const *a
 {
     const uint64_t revision = model->revision + 1;
     struct obb_layers *next = NULL;
-    ck_assert_int_eq(
-        obb_layers_next(model->layers, added, added_count, ended, ended_count, revision, &next),
-        OBB_OK);
+    ck_assert_int_eq(obb_layers_next(model->layers, added, added_count, ended, ended_count,
+                                     revision, NULL, &next),
+                     OBB_OK);
     for (size_t i = 0; i < ended_count; i++) {
         struct obb_version *version = &model->world.versions[ended[i]->self];
         atomic_store(&version->died, revision);
@@ -266,7 +266,7 @@ struct obb_layers *model_layers_of_scene(struct boxes_world *world, boxes_kind k
             added[n++] = version;
         }
         struct obb_layers *next = NULL;
-        ck_assert_int_eq(obb_layers_next(layers, added, n, NULL, 0, revision, &next), OBB_OK);
+        ck_assert_int_eq(obb_layers_next(layers, added, n, NULL, 0, revision, NULL, &next), OBB_OK);
         obb_layers_unref(layers);
         layers = next;
     }

@@ -323,7 +323,7 @@ static void mend(struct ours_world *world)
     struct obb_layers *next, *fresh;
     struct obb_rebuild *rebuild;
     require(obb_layers_next(world->layers, world->added, world->moved_count, world->ended,
-                            world->moved_count, world->revision + 1, &next) == OBB_OK,
+                            world->moved_count, world->revision + 1, NULL, &next) == OBB_OK,
             "layers");
     world->revision++;
     for (size_t i = 0; i < world->moved_count; i++) {

@@ -388,7 +388,7 @@ START_TEST(a_join_of_ids_beyond_ranks_lists_boxes)
     obb_layers_unref(old);
     struct obb_layers *empty = NULL, *layers = NULL;
     ck_assert_int_eq(obb_layers_create(3, NULL, &empty), OBB_OK);
-    ck_assert_int_eq(obb_layers_next(empty, added, COUNT, NULL, 0, 100, &layers), OBB_OK);
+    ck_assert_int_eq(obb_layers_next(empty, added, COUNT, NULL, 0, 100, NULL, &layers), OBB_OK);
     struct model_layers_state *state = model_layers_state(&world, OBB_NEVER - 1);
     struct model_layers_counts counts = {0};
     for (int list = OBB_JOIN_COUNT; list <= OBB_JOIN_IDS; list++) {
@@ -429,7 +429,7 @@ START_TEST(pairs_of_ids_with_a_gap_are_listed_in_order)
         }
         struct obb_layers *empty = NULL, *layers = NULL;
         ck_assert_int_eq(obb_layers_create(3, NULL, &empty), OBB_OK);
-        ck_assert_int_eq(obb_layers_next(empty, added, COUNT, NULL, 0, 100, &layers), OBB_OK);
+        ck_assert_int_eq(obb_layers_next(empty, added, COUNT, NULL, 0, 100, NULL, &layers), OBB_OK);
         struct model_layers_state *state = model_layers_state(&world, OBB_NEVER - 1);
         struct model_layers_join join = {
             .list = OBB_JOIN_RANKS, .limit = SIZE_MAX, .plain_pass = true, .counts = &counts};

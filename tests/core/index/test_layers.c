@@ -158,7 +158,11 @@ START_TEST(a_rebuild_is_dropped_when_commits_have_indexed_all_of_it_anew)
         const obb_box box = boxes_random(&rng, 50, 3);
         added[i] = boxes_world_add(&more, &box, COUNT + 1 + i, 1001, NULL);
     }
-    ck_assert_int_eq(obb_layers_next(layers, added, ADDED, NULL, 0, 1001, &next), OBB_OK);
+    const atomic_bool cancel = true;
+    ck_assert_int_eq(obb_layers_next(layers, added, ADDED, NULL, 0, 1001, &cancel, &next),
+                     OBB_CANCELLED);
+    ck_assert_ptr_null(next);
+    ck_assert_int_eq(obb_layers_next(layers, added, ADDED, NULL, 0, 1001, NULL, &next), OBB_OK);
     ck_assert_uint_eq(obb_layers_levels(next), 1);
     ck_assert_int_eq(obb_layers_rebased(next, fresh, &rebased), OBB_OK);
     ck_assert_ptr_eq(rebased, next);
@@ -193,7 +197,7 @@ START_TEST(making_layers_survives_each_failing_allocation)
         fault_arm(n);
         obb_status status = obb_layers_create(3, NULL, &empty);
         if (status == OBB_OK)
-            status = obb_layers_next(layers, added, 8, NULL, 0, 1000, &next);
+            status = obb_layers_next(layers, added, 8, NULL, 0, 1000, NULL, &next);
         if (status == OBB_OK)
             status = model_layers_rebuild(next, 1000, &fresh);
         if (status == OBB_OK)

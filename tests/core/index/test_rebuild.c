@@ -32,7 +32,7 @@ START_TEST(chunks_of_a_rebuild_run_in_any_order_and_leave_out_the_dead)
         ended[i] = &world.versions[i * 5];
     const uint64_t revision = 1000;
     struct obb_layers *next = NULL, *fresh = NULL;
-    ck_assert_int_eq(obb_layers_next(layers, NULL, 0, ended, ENDED, revision, &next), OBB_OK);
+    ck_assert_int_eq(obb_layers_next(layers, NULL, 0, ended, ENDED, revision, NULL, &next), OBB_OK);
     for (size_t i = 0; i < ENDED; i++)
         atomic_store(&world.versions[i * 5].died, revision);
     ck_assert_int_eq(model_layers_rebuild(next, revision, &fresh), OBB_OK);
