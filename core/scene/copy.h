@@ -2,8 +2,10 @@
  *
  * The copy holds the boxes of the state with names, ids and attributes, and its frames with the
  * boxes in them, at revision 1, which is the only state of its history. Between two commits boxes
- * and frames are where they are then; a box that its frame would place elsewhere gets another pose
- * in the frame, or stands in none if that pose is out of range. Texts are copied, too: interned
+ * and frames are where they are then. A box that its frame would place elsewhere gets another pose
+ * in the frame, and stands where the frame places it by that pose: within rounding of where it
+ * stood. Records, logs and exports hold the pose in the frame, and every reader places the box from
+ * it. If that pose is out of range, the box stands in no frame. Texts are copied, too: interned
  * strings are counted by the one writer of their scene, and to count them across scenes would cost
  * every commit an atomic. */
 #ifndef OBB_COPY_H
