@@ -79,7 +79,12 @@ const char *wire_list_words(struct obb_arena *arena, const obb_str *words, int c
 
 static size_t least(size_t a, size_t b) { return a < b ? a : b; }
 
-static char lower(char c) { return c >= 'A' && c <= 'Z' ? (char)(c - 'A' + 'a') : c; }
+static char lower(char c)
+{
+    if (c >= 'A' && c <= 'Z')
+        return (char)(c - 'A' + 'a');
+    return c;
+}
 
 /* Returns the edits between two texts of at most 64 bytes (optimal string alignment, as in
  * Damerau, "A technique for computer detection and correction of spelling errors", 1964). The case
