@@ -7,19 +7,19 @@
 
 #include <stdio.h>
 
-enum { BOXES = 1200, FRAMES = 101 };
+enum { BOXES = 1200, FRAMES = 101, NAME = 24 };
 
 /* Makes a scene with so many frames, of which one holds all boxes: the one with number `full`. */
-static struct obb_scene *scene_of(size_t frames, size_t full, char names[static FRAMES][8],
+static struct obb_scene *scene_of(size_t frames, size_t full, char names[static FRAMES][NAME],
                                   obb_pose poses[static FRAMES])
 {
     static obb_put puts[BOXES];
-    static char boxes[BOXES][8];
+    static char boxes[BOXES][NAME];
     struct obb_arena arena;
     obb_arena_init(&arena);
     struct obb_scene *scene = tick_scene(500, 64);
     for (size_t i = 0; i < frames; i++) {
-        (void)snprintf(names[i], 8, "f%zu", i);
+        (void)snprintf(names[i], NAME, "f%zu", i);
         poses[i] = (obb_pose){.target.name = obb_str_of(names[i])};
     }
     for (size_t i = 0; i < BOXES; i++) {
@@ -44,7 +44,7 @@ static struct obb_scene *scene_of(size_t frames, size_t full, char names[static 
 /* Of so many boxes of a frame a query's overlay takes about 2.5 ms. */
 START_TEST(changes_of_a_query_that_move_a_frame_cost_by_the_boxes_that_may_stand_in_it)
 {
-    static char names[FRAMES][8];
+    static char names[FRAMES][NAME];
     static obb_pose frames[FRAMES];
     struct obb_scene *scene = scene_of(1, 0, names, frames);
     const obb_edit with = {.dimensions = 3, .frames = frames, .frame_count = 1};
@@ -62,7 +62,7 @@ END_TEST
 START_TEST(the_boxes_of_every_named_frame_count_wherever_it_is_named)
 {
     enum { NAMED = 60 };
-    static char names[FRAMES][8];
+    static char names[FRAMES][NAME];
     static obb_pose frames[FRAMES];
     for (size_t full = 0; full < FRAMES; full += 20) {
         struct obb_scene *scene = scene_of(FRAMES, full, names, frames);
