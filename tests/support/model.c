@@ -187,10 +187,22 @@ static obb_status make_frame(struct model *model, model_state *state, const obb_
     return OBB_OK;
 }
 
-static obb_status move_frame(struct model *model, model_state *state, const obb_pose *pose,
-                             size_t room, size_t *out_made)
+/* Returns the number of rows up to the last row before row `end` that names the frame; 0: none. */
+static size_t rows_up_to_last(const obb_edit *edit, size_t end, obb_str name)
+{
+    while (end > 0 && !obb_str_equal(edit->frames[end - 1].target.name, name))
+        end--;
+    return end;
+}
+
+/* Moves the frame of row i. Where its boxes stand counts after its last row alone: until then they
+ * may be out of range. */
+static obb_status move_frame(struct model *model, model_state *state, const obb_edit *edit,
+                             size_t i, size_t room, size_t *out_made)
 {
     const int dimensions = state->settings.dimensions;
+    const obb_pose *pose = &edit->frames[i];
+    const bool last = rows_up_to_last(edit, edit->frame_count, pose->target.name) == i + 1;
     model_frame *frame = model_find_frame(state, pose->target.name);
     if (frame == NULL) {
         const obb_status st = make_frame(model, state, pose, room);
@@ -199,16 +211,34 @@ static obb_status move_frame(struct model *model, model_state *state, const obb_
     }
     const obb_box before = frame->pose;
     set_pose(pose, dimensions, &frame->pose);
-    if (same_pose(&before, &frame->pose))
+    if (same_pose(&before, &frame->pose) && !frame->unplaced)
         return OBB_OK;
     frame->teleported = frame->teleported || pose->teleport;
-    for (size_t i = 0; i < state->count; i++)
-        if (stands_in(&state->boxes[i], frame)) {
-            if (!place(frame, &state->boxes[i], dimensions))
-                return OBB_BAD_NUMBER;
-            state->boxes[i].teleported = state->boxes[i].teleported || pose->teleport;
+    frame->unplaced = false;
+    for (size_t k = 0; k < state->count; k++)
+        if (stands_in(&state->boxes[k], frame)) {
+            frame->unplaced = !place(frame, &state->boxes[k], dimensions) || frame->unplaced;
+            state->boxes[k].teleported = state->boxes[k].teleported || pose->teleport;
         }
-    return OBB_OK;
+    return frame->unplaced && last ? OBB_BAD_NUMBER : OBB_OK;
+}
+
+/* Returns the status of a row of a frame that is at fault: the rows before come first, and the boxes
+ * of their frames may be at fault. */
+static obb_status fault_of_frames(const model_state *state, const obb_edit *edit, obb_status status,
+                                  size_t *index)
+{
+    if (status == OBB_OK || status == OBB_BAD_NUMBER)
+        return status;
+    for (size_t i = 0; i < *index; i++) {
+        const obb_str name = edit->frames[i].target.name;
+        const model_frame *frame = model_find_frame(state, name);
+        if (frame == NULL || !frame->unplaced)
+            continue;
+        *index = rows_up_to_last(edit, *index, name) - 1;
+        return OBB_BAD_NUMBER;
+    }
+    return status;
 }
 
 static void remove_frame(model_state *state, model_frame *frame, size_t *removed)
@@ -411,7 +441,8 @@ static obb_status entry(struct model *model, model_state *state, const obb_edit 
         remove_frame(state, frame, &counts->removed);
         counts->removed_frames++;
     } else if (fault->group == OBB_GROUP_FRAMES) {
-        st = move_frame(model, state, &edit->frames[i], room, &counts->made_frames);
+        st = move_frame(model, state, edit, i, room, &counts->made_frames);
+        st = fault_of_frames(state, edit, st, &fault->index);
     } else if (fault->group == OBB_GROUP_PUT) {
         uint64_t new_id = 0;
         const obb_put stated = put_of(edit, i);

@@ -31,6 +31,7 @@ typedef struct model_frame {
     size_t name_length;
     obb_box pose; /* half_extents are 0 */
     bool teleported;
+    bool unplaced; /* a box in it is out of range, and a later row of the edit moves the frame */
 } model_frame;
 
 typedef struct model_state {
