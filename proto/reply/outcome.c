@@ -290,10 +290,17 @@ static obb_status read_in_order(obb_str bytes, const obb_edit *edit, struct obb_
 struct names {
     const char *hashes; /* the next one */
     size_t count;       /* so many are left */
+    const atomic_bool *cancel;
 };
 
+static bool given_up(const struct names *n, size_t i)
+{
+    enum { POLLED = 4096 };
+    return i % POLLED == 0 && obb_cancelled(n->cancel);
+}
+
 /* Returns the next `count` hashes with the index of each, ordered by the hashes; or NULL: there is
- * no memory. `count` is at most n->count. */
+ * no memory, or the work is cancelled. `count` is at most n->count. */
 static const struct obb_ranked *order_hashes(struct names *n, size_t count, struct obb_arena *arena)
 {
     struct obb_ranked *list = obb_arena_alloc(arena, count, sizeof *list),
@@ -304,7 +311,7 @@ static const struct obb_ranked *order_hashes(struct names *n, size_t count, stru
         list[i] = (struct obb_ranked){.major = wire_u64le(n->hashes + 8 * i), .minor = i};
     n->hashes += 8 * count;
     n->count -= count;
-    return obb_sort_ranked(list, count, spare, NULL);
+    return obb_sort_ranked(list, count, spare, n->cancel);
 }
 
 /* Returns the place of the hash in the list, or `count`. */
@@ -335,7 +342,7 @@ static obb_status name_ids(struct names *n, const obb_edit *edit, struct obb_are
              *ids = obb_arena_alloc(arena, edit->put_count, sizeof *ids);
     const struct obb_ranked *list = order_hashes(n, count, arena);
     if (first == NULL || ids == NULL || list == NULL)
-        return OBB_NO_MEMORY;
+        return obb_cancelled(n->cancel) ? OBB_CANCELLED : OBB_NO_MEMORY;
     for (size_t i = 0, at = 0; i < edit->put_count; i++)
         if (committed->new_ids[i] != 0)
             first[at++] = committed->new_ids[i];
@@ -343,6 +350,8 @@ static obb_status name_ids(struct names *n, const obb_edit *edit, struct obb_are
         if (list[i].major == list[i - 1].major)
             return OBB_BAD_VALUE;
     for (size_t i = 0; i < edit->put_count; i++) {
+        if (given_up(n, i))
+            return OBB_CANCELLED;
         const size_t at = find_hash(list, count, hash_put(edit, i));
         ids[i] = at < count ? first[list[at].minor] : 0;
         found += at < count;
@@ -365,21 +374,25 @@ static obb_status name_missed(struct names *n, const obb_edit *edit, size_t entr
     bool *named = obb_arena_alloc(arena, entries, sizeof *named);
     const struct obb_ranked *list = order_hashes(n, count, arena);
     if (named == NULL || list == NULL)
-        return OBB_NO_MEMORY;
-    for (size_t i = 0; i < entries; i++)
+        return obb_cancelled(n->cancel) ? OBB_CANCELLED : OBB_NO_MEMORY;
+    for (size_t i = 0; i < entries; i++) {
+        if (given_up(n, i))
+            return OBB_CANCELLED;
         found += named[i] = find_hash(list, count, hash(edit, i)) < count;
+    }
     *missed = named;
     return found == count ? OBB_OK : OBB_BAD_VALUE;
 }
 
-obb_status wire_read_outcome(obb_str bytes, const obb_edit *edit, struct obb_arena *arena,
-                             obb_committed *out)
+obb_status wire_read_outcome(obb_str bytes, const obb_edit *edit, const atomic_bool *cancel,
+                             struct obb_arena *arena, obb_committed *out)
 {
     if (bytes.length > 0 && (unsigned char)bytes.bytes[0] >= FIRST_ARRAY)
         return read_in_order(bytes, edit, arena, out);
     if (bytes.length < NAMED_HEAD || bytes.bytes[0] != NAMED)
         return OBB_BAD_VALUE;
-    struct names n = {.hashes = bytes.bytes + NAMED_HEAD, .count = wire_u32le(bytes.bytes + 1)};
+    struct names n = {
+        .hashes = bytes.bytes + NAMED_HEAD, .count = wire_u32le(bytes.bytes + 1), .cancel = cancel};
     if (n.count > (bytes.length - NAMED_HEAD) / 8)
         return OBB_BAD_VALUE;
     const obb_str numbers = {n.hashes + 8 * n.count, bytes.length - NAMED_HEAD - 8 * n.count};

@@ -89,7 +89,7 @@ static void answer_repeated(struct srv_write *w)
 static size_t recall_step(struct srv_job *job)
 {
     struct srv_write *w = (struct srv_write *)job;
-    w->status = wire_read_outcome(w->answer, w->op.edit, w->arena, &w->committed);
+    w->status = wire_read_outcome(w->answer, w->op.edit, w->cancelled, w->arena, &w->committed);
     return 0;
 }
 
@@ -131,7 +131,7 @@ static void repeat(struct srv_write *w, const srv_remembered_commit *commit)
         recall_on_pool(w, commit->outcome);
         return;
     }
-    w->status = wire_read_outcome(commit->outcome, w->op.edit, w->arena, &w->committed);
+    w->status = wire_read_outcome(commit->outcome, w->op.edit, NULL, w->arena, &w->committed);
     answer_repeated(w);
 }
 

@@ -1,4 +1,5 @@
 #include "proto/wire.h"
+#include "tests/support/fault.h"
 #include "tests/support/test.h"
 
 #include <stdio.h>
@@ -98,7 +99,7 @@ START_TEST(what_is_written_is_read)
         ck_assert(!bytes.failed);
         obb_arena_init(&arena);
         const obb_str text = {bytes.bytes, bytes.length};
-        ck_assert_int_eq(wire_read_outcome(text, &s.edit, &arena, &read), OBB_OK);
+        ck_assert_int_eq(wire_read_outcome(text, &s.edit, NULL, &arena, &read), OBB_OK);
         ck_assert(read.moment.revision == s.committed.moment.revision &&
                   test_same_bits(read.moment.time, s.committed.moment.time));
         ck_assert(read.removed == s.committed.removed && read.expired == s.committed.expired &&
@@ -115,12 +116,12 @@ START_TEST(what_is_written_is_read)
         size_t *const counts[] = {&other.put_count, &other.pose_count, &other.transform_count,
                                   &other.frame_count};
         (*counts[n % 4])++;
-        ck_assert_int_eq(wire_read_outcome(text, &other, &arena, &read), OBB_BAD_VALUE);
+        ck_assert_int_eq(wire_read_outcome(text, &other, NULL, &arena, &read), OBB_BAD_VALUE);
         char *cut = obb_arena_alloc(&arena, bytes.length, 1);
         const size_t length = test_below(&rng, bytes.length);
         ck_assert_ptr_nonnull(cut);
         memcpy(cut, bytes.bytes, length);
-        ck_assert_int_eq(wire_read_outcome((obb_str){cut, length}, &s.edit, &arena, &read),
+        ck_assert_int_eq(wire_read_outcome((obb_str){cut, length}, &s.edit, NULL, &arena, &read),
                          OBB_BAD_VALUE);
         refused += 2;
         obb_arena_fini(&arena);
@@ -173,7 +174,7 @@ START_TEST(entries_in_another_order_are_found_by_their_names)
             again.transforms[i] = s.transforms[transforms[i]];
         for (size_t i = 0; i < s.edit.frame_count; i++)
             again.frames[i] = s.frames[frames[i]];
-        ck_assert_int_eq(wire_read_outcome(text, &again.edit, &arena, &read), OBB_OK);
+        ck_assert_int_eq(wire_read_outcome(text, &again.edit, NULL, &arena, &read), OBB_OK);
         ck_assert_uint_eq(read.missed, s.committed.missed);
         for (size_t i = 0; i < s.edit.put_count; i++) {
             ck_assert_uint_eq(read.new_ids[i], s.ids[puts[i]]);
@@ -192,7 +193,8 @@ START_TEST(entries_in_another_order_are_found_by_their_names)
                                  s.edit.frame_count};
         if (counts[n % 4] > 0) {
             *others[n % 4] = (obb_target){.name = obb_str_of("another")};
-            ck_assert_int_eq(wire_read_outcome(text, &again.edit, &arena, &read), OBB_BAD_VALUE);
+            ck_assert_int_eq(wire_read_outcome(text, &again.edit, NULL, &arena, &read),
+                             OBB_BAD_VALUE);
             compared++;
         }
         obb_arena_fini(&arena);
@@ -248,11 +250,41 @@ START_TEST(an_outcome_without_names_is_read_in_its_order)
     ck_assert(!bytes.failed);
     obb_arena_init(&arena);
     ck_assert_int_eq(
-        wire_read_outcome((obb_str){bytes.bytes, bytes.length}, &s.edit, &arena, &read), OBB_OK);
+        wire_read_outcome((obb_str){bytes.bytes, bytes.length}, &s.edit, NULL, &arena, &read),
+        OBB_OK);
     ck_assert_mem_eq(read.new_ids, ids, sizeof ids);
     ck_assert(!read.missed_poses[0] && read.missed_poses[1] && read.missed == 1);
     ck_assert(read.moment.revision == 7 && test_same_bits(read.moment.time, 20.5));
     obb_arena_fini(&arena);
+    wire_buf_fini(&bytes);
+}
+END_TEST
+
+START_TEST(reading_can_be_cancelled_at_each_poll)
+{
+    atomic_bool cancel = false;
+    struct sample s;
+    struct wire_buf bytes = {0};
+    rng = (test_rng){35};
+    do
+        make_sample(&s);
+    while (s.edit.put_count < 10 || s.committed.missed < 5);
+    wire_write_outcome(&bytes, &s.edit, &s.committed);
+    const obb_str text = {bytes.bytes, bytes.length};
+    size_t cancelled = 0;
+    for (obb_status status = OBB_CANCELLED; status != OBB_OK;) {
+        struct obb_arena arena;
+        obb_committed read;
+        obb_arena_init(&arena);
+        fault_cancel(cancelled + 1);
+        status = wire_read_outcome(text, &s.edit, &cancel, &arena, &read);
+        fault_cancel(0);
+        ck_assert_int_eq(status, status == OBB_OK ? OBB_OK : OBB_CANCELLED);
+        cancelled += status == OBB_CANCELLED;
+        obb_arena_fini(&arena);
+    }
+    printf("reading was cancelled at %zu polls\n", cancelled);
+    ck_assert_uint_ge(cancelled, 2); /* of puts, and of what was skipped */
     wire_buf_fini(&bytes);
 }
 END_TEST
@@ -272,7 +304,7 @@ START_TEST(flipped_bits_do_no_harm)
         obb_committed read;
         obb_arena_init(&arena);
         bytes.bytes[bit / 8] = (char)(bytes.bytes[bit / 8] ^ (1 << bit % 8));
-        refused += wire_read_outcome((obb_str){bytes.bytes, bytes.length}, &s.edit, &arena,
+        refused += wire_read_outcome((obb_str){bytes.bytes, bytes.length}, &s.edit, NULL, &arena,
                                      &read) != OBB_OK;
         bytes.bytes[bit / 8] = (char)(bytes.bytes[bit / 8] ^ (1 << bit % 8));
         obb_arena_fini(&arena);
@@ -302,6 +334,7 @@ int main(void)
     tcase_add_test(tc, what_is_written_is_read);
     tcase_add_test(tc, entries_in_another_order_are_found_by_their_names);
     tcase_add_test(tc, an_outcome_without_names_is_read_in_its_order);
+    tcase_add_test(tc, reading_can_be_cancelled_at_each_poll);
     tcase_add_test(tc, flipped_bits_do_no_harm);
     tcase_add_test(tc, an_empty_budget_is_told);
     suite_add_tcase(suite, tc);
