@@ -26,9 +26,10 @@ static int fail(char *error)
     return EXIT_FAILURE;
 }
 
-/* Opens /dev/null for reading in place of each of stdin, stdout and stderr that is closed. Otherwise
- * a socket or a file of the service would get that number: output and log lines would go there, and
- * libuv would abort when it closes it. Writing to such a descriptor fails, as to a closed one. */
+/* Opens /dev/null for reading in place of each of stdin, stdout and stderr that is closed.
+ * Otherwise a socket or a file of the service would get that number: output and log lines would go
+ * there, and libuv would abort when it closes it. Writing to such a descriptor fails, as to a
+ * closed one. */
 static void open_standard(void)
 {
     int descriptor;

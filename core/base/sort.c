@@ -53,7 +53,8 @@ static void insertion(struct obb_ranked *list, size_t count)
     }
 }
 
-/* Merges 0..middle-1 and middle..count-1 of `list` into `out`. Returns false if it was cancelled. */
+/* Merges 0..middle-1 and middle..count-1 of `list` into `out`. Returns false if it was
+ * cancelled. */
 static bool merge(const struct obb_ranked *list, size_t middle, size_t count,
                   struct obb_ranked *out, const atomic_bool *cancel)
 {

@@ -193,7 +193,7 @@ obb_status obb_committed_read(const struct obb_view *before, const struct obb_vi
 bool obb_committed_expired(const obb_committed *committed, uint64_t id);
 
 /* Returns the revision of the commit that last changed the box, or 0 if there is no such box now.
- * O(1). The writer's; for tests. */
+ * O(1). The writer's. */
 uint64_t obb_scene_changed(struct obb_scene *scene, const obb_target *target);
 
 /* Returns the same of the newest state, which the next commit builds on. */

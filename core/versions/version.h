@@ -120,10 +120,9 @@ static inline bool obb_version_plain(const struct obb_version *version)
 }
 
 /* The pool of version slots. Its pages never move, so readers hold plain pointers while the writer
- * adds more. Free slots are listed by page: of each page alone, so that a page without a slot in use
- * is known. A page is no large block (trash.h): each `with` of a query makes a scene of its own,
- * and with pages of 512 versions its end was a job for another thread, a fifth of the query's
- * cost. */
+ * adds more. Each page has its own list of free slots, so the pool knows the pages without a slot in
+ * use. A page is no large block (trash.h): each `with` of a query makes a scene of its own, and
+ * with pages of 512 versions its end was a job for another thread, a fifth of the query's cost. */
 #define OBB_VERSION_PAGE 256
 #define OBB_MAX_VERSIONS ((uint32_t)1 << 29)
 struct obb_version_page {
@@ -184,9 +183,9 @@ void obb_versions_share_extras(const struct obb_version *from, struct obb_versio
  * The caller has dropped the references of extras that go. The writer's. */
 void obb_versions_give(struct obb_versions *pool, struct obb_version *version);
 
-/* Gives the memory of pages back whose slots are all free, up to `most` pages, if they are more than
- * the pages with slots in use. Readers that still look at such a slot find that its version is dead.
- * The writer's. About 5 us a page. */
+/* Gives back the memory of up to `most` pages that have no slot in use. Stops when no more of them
+ * keep memory than there are pages with slots in use. A reader that still looks at such a slot
+ * finds a dead version. The writer's. About 5 us a page. */
 void obb_versions_shrink(struct obb_versions *pool, size_t most);
 
 /* Counts the free slots by the lists of the pages. O(slots). For checks. */

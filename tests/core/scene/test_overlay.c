@@ -1,5 +1,5 @@
-/* Overlays of edits that touch many boxes. Random overlays are in test_scene.c, those of requests in
- * tests/e2e. */
+/* Overlays of edits that touch many boxes. Random overlays are in test_scene.c, those of requests
+ * in tests/e2e. */
 #include "core/scene/overlay.h"
 
 #include "tests/core/scene/edits.h"
