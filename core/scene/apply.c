@@ -159,11 +159,13 @@ static void look_ahead(const struct obb_apply *apply, struct entries *entries, s
         const obb_target target = target_at(entries, i + k);
         found[k].record = target.has_id ? obb_id_tree_find(&apply->scene->ids, target.id)
                                         : obb_record_find(apply->scene, target.name, found[k].hash);
+        __builtin_prefetch(found[k].record); /* NULL is fine */
+    }
+    for (size_t k = 0; k < count && !entries->new; k++)
         if (found[k].record != NULL)
             obb_versions_prefetch(
                 &apply->scene->versions,
                 atomic_load_explicit(&found[k].record->newest, memory_order_relaxed));
-    }
 }
 
 /* Returns the current version of the record's box, or NULL if there is no such box or the commit

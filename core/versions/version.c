@@ -205,8 +205,8 @@ static void furnish(struct obb_versions *pool, uint32_t page)
     }
 }
 
-/* Takes a free slot, of which there is one. */
-static struct obb_version *take_free(struct obb_versions *pool)
+/* Takes a free slot, of which there is one. Reads only its links: the slot may be in no cache. */
+static uint32_t take_free(struct obb_versions *pool)
 {
     uint32_t page = pool->some.first;
     if (page == OBB_NO_PAGE) {
@@ -226,15 +226,15 @@ static struct obb_version *take_free(struct obb_versions *pool)
         leave(pool, &pool->some, page);
     if (pool->some.first != OBB_NO_PAGE) /* most likely the next slot taken */
         obb_versions_prefetch(pool, pool->slots[pool->some.first].free);
-    return obb_versions_slot(pool, taken);
+    return taken;
 }
 
 struct obb_version *obb_versions_take(struct obb_versions *pool, struct obb_record *record)
 {
     if (pool->free_count > 0) {
-        struct obb_version *version = take_free(pool);
-        obb_version_links(version)->record = record;
-        return version;
+        const uint32_t taken = take_free(pool);
+        obb_version_links_at(pool, taken)->record = record;
+        return obb_versions_slot(pool, taken);
     }
     if (pool->count == pool->begun * OBB_VERSION_PAGE && !begin_page(pool))
         return NULL;
