@@ -14,7 +14,7 @@
 #define MERGE_LIMIT \
     7168               /* entries that a commit may index again beyond MERGE_RATIO times its own */
 #define ENDED_AHEAD 16 /* ended versions that are fetched ahead */
-#define BITS_WORDS  16 /* words of 64 ids in a set of bits for each id in it, at most */
+#define BITS_WORDS  16 /* words of 64 ids in a set of bits, for each entry it serves, at most */
 #define SMALL       16384 /* entries; the commit itself rebuilds decayed layers of up to so many */
 #define MOST_LEVELS 8     /* layers with more levels are decayed */
 
@@ -182,32 +182,25 @@ static size_t first_merged(const struct obb_layers *layers, size_t added_count)
     return first;
 }
 
-/* The ids of versions, as bits. */
+/* A set of ids, as bits. */
 struct id_bits {
     uint64_t first, last; /* no id outside is in the set; first > last: empty */
     uint64_t *words;      /* NULL: the ids are too far apart, or there are none */
+    size_t word_count;
 };
 
-/* Creates the set. The caller frees `words`. OBB_NO_MEMORY. */
-static obb_status id_bits_init(struct id_bits *bits, const struct obb_version *const *versions,
-                               size_t count)
+/* Makes the set that of the ids of versions, as far as it can hold them. */
+static void id_bits_set(struct id_bits *bits, const struct obb_version *const *versions,
+                        size_t count)
 {
-    *bits = (struct id_bits){.first = UINT64_MAX};
-    for (size_t i = 0; i < count; i++) {
-        const uint64_t id = versions[i]->id;
-        bits->first = id < bits->first ? id : bits->first;
-        bits->last = id > bits->last ? id : bits->last;
-    }
-    if (count == 0 || (bits->last - bits->first) / 64 > count * BITS_WORDS)
-        return OBB_OK;
-    bits->words = obb_calloc((size_t)((bits->last - bits->first) / 64) + 1, sizeof *bits->words);
     if (bits->words == NULL)
-        return OBB_NO_MEMORY;
+        return;
+    memset(bits->words, 0, bits->word_count * sizeof *bits->words);
     for (size_t i = 0; i < count; i++) {
         const uint64_t bit = versions[i]->id - bits->first;
-        bits->words[bit / 64] |= (uint64_t)1 << bit % 64;
+        if (bit <= bits->last - bits->first)
+            bits->words[bit / 64] |= (uint64_t)1 << bit % 64;
     }
-    return OBB_OK;
 }
 
 static bool id_bits_have(const struct id_bits *bits, uint64_t id)
@@ -238,6 +231,90 @@ static void count_ended(struct obb_layers *next, const struct obb_version *const
     for (size_t k = 0; k < next->level_count; k++)
         levels[k].dead =
             obb_least(levels[k].dead + levels[k].ending, obb_index_count(levels[k].index));
+}
+
+/* Makes room for the ids of the levels from `first` on, which have so many entries. The caller
+ * frees `words`. OBB_NO_MEMORY. */
+static obb_status id_bits_init(struct id_bits *bits, const struct obb_layers *layers, size_t first,
+                               size_t entries)
+{
+    *bits = (struct id_bits){.first = UINT64_MAX};
+    for (size_t i = first; i < layers->level_count; i++) {
+        const struct obb_index *index = layers->levels[i].index;
+        bits->first = index->least_id < bits->first ? index->least_id : bits->first;
+        bits->last = index->most_id > bits->last ? index->most_id : bits->last;
+    }
+    if (bits->first > bits->last || (bits->last - bits->first) / 64 > entries * BITS_WORDS)
+        return OBB_OK;
+    bits->word_count = (size_t)((bits->last - bits->first) / 64) + 1;
+    bits->words = obb_malloc(bits->word_count, sizeof *bits->words);
+    return bits->words != NULL ? OBB_OK : OBB_NO_MEMORY;
+}
+
+/* Gathers, from the levels from `first` on, the versions of ids that are not in `seen`, and adds
+ * them to it. The newest come first: an id that was seen has a newer version, or the commit ends
+ * it. So these are just those that are alive, unless an earlier commit removed boxes, or a version
+ * is in two levels. Returns whether they are: `dead` may be too large, but it is never too small,
+ * so no other set has as many. */
+static bool gather_by_ids(const struct obb_layers *next, size_t first, struct id_bits *seen,
+                          const struct obb_version **out, size_t *out_count)
+{
+    size_t count = 0, expected = 0;
+    for (size_t i = next->level_count; i-- > first;) {
+        const struct level *level = &next->levels[i];
+        const struct obb_version *const *versions = obb_index_versions(level->index);
+        const uint64_t *ids = obb_index_ids(level->index);
+        const size_t n = obb_index_count(level->index);
+        expected += n - level->dead;
+        for (size_t k = 0; k < n; k++) { /* free of branches that depend on the ids */
+            const uint64_t bit = ids[k] - seen->first;
+            uint64_t *word = &seen->words[bit / 64];
+            out[count] = versions[k];
+            count += (*word >> bit % 64 & 1) == 0;
+            *word |= (uint64_t)1 << bit % 64;
+        }
+    }
+    *out_count = count;
+    return count == expected;
+}
+
+/* Gathers them by asking each version, mostly at a cache miss. The entries that this commit ends
+ * have no `died` yet: those that are in `ending` are left out. */
+static size_t gather_by_versions(const struct obb_layers *next, size_t first,
+                                 const struct id_bits *ending, const struct obb_version **out)
+{
+    size_t count = 0;
+    for (size_t i = first; i < next->level_count; i++) {
+        const struct level *level = &next->levels[i];
+        const struct obb_version *const *versions = obb_index_versions(level->index);
+        const uint64_t *ids = obb_index_ids(level->index);
+        for (size_t k = 0, n = obb_index_count(level->index); k < n; k++)
+            if (!id_bits_have(ending, ids[k]) && current(level, versions[k]))
+                out[count++] = versions[k];
+    }
+    return count;
+}
+
+/* Gathers the versions of the levels from `first` on that are alive after the commit. out: has room
+ * for all `entries` of these levels. *out_dead: how many of those gathered the commit ends, since
+ * their ids are too far apart for bits. */
+static obb_status gather(const struct obb_layers *next, size_t first,
+                         const struct obb_version *const *ended, size_t ended_count, size_t entries,
+                         const struct obb_version **out, size_t *out_count, size_t *out_dead)
+{
+    struct id_bits bits;
+    const obb_status status = id_bits_init(&bits, next, first, entries);
+    if (status != OBB_OK)
+        return status;
+    id_bits_set(&bits, ended, ended_count);
+    if (bits.words == NULL || !gather_by_ids(next, first, &bits, out, out_count)) {
+        id_bits_set(&bits, ended, ended_count);
+        *out_count = gather_by_versions(next, first, &bits, out);
+    }
+    for (size_t i = first; i < next->level_count && bits.words == NULL; i++)
+        *out_dead += next->levels[i].ending;
+    obb_free(bits.words);
+    return OBB_OK;
 }
 
 obb_status obb_layers_next(const struct obb_layers *previous,
@@ -280,29 +357,19 @@ obb_status obb_layers_next(const struct obb_layers *previous,
         return OBB_OK;
     }
 
-    const struct obb_version **gathered =
-        again == 0 ? NULL : obb_malloc(added_count + again, sizeof *gathered);
-    struct id_bits ending;
-    status = id_bits_init(&ending, ended, again > 0 ? ended_count : 0);
-    if (status != OBB_OK || (again > 0 && gathered == NULL)) {
-        obb_free((void *)gathered);
-        obb_free(ending.words);
-        obb_layers_unref(next);
-        return OBB_NO_MEMORY;
-    }
-    /* The entries that this commit ends have no `died` yet. If their ids are too far apart for
-     * bits, they are gathered too, and `dead` counts them. */
+    const struct obb_version **gathered = NULL;
     size_t count = 0, dead = 0;
-    for (size_t i = first; i < kept && gathered != NULL; i++) {
-        const struct level *level = &next->levels[i];
-        dead += ending.words != NULL ? 0 : level->ending;
-        const struct obb_version *const *old = obb_index_versions(level->index);
-        const uint64_t *ids = obb_index_ids(level->index);
-        for (size_t k = 0, n = obb_index_count(level->index); k < n; k++)
-            if (!id_bits_have(&ending, ids[k]) && current(level, old[k]))
-                gathered[count++] = old[k];
+    if (again > 0) {
+        gathered = obb_malloc(added_count + again, sizeof *gathered);
+        status = gathered == NULL
+                     ? OBB_NO_MEMORY
+                     : gather(next, first, ended, ended_count, again, gathered, &count, &dead);
     }
-    obb_free(ending.words);
+    if (status != OBB_OK) {
+        obb_free((void *)gathered);
+        obb_layers_unref(next);
+        return status;
+    }
     for (size_t i = 0; i < added_count && gathered != NULL; i++)
         gathered[count + i] = added[i];
     count += added_count;
