@@ -674,7 +674,8 @@ double embree_cached(embree_scene &whole, const boxes &all, const boxes &moved,
 enum { STEPS = 4 * ROUNDS * TURNS };
 
 struct moved_times {
-    double mean, least, yardstick, contacts, commit;
+    double mean, least, contacts, commit;
+    double yardstick[2]; // between the steps of the pairs, and of the contact set
 };
 
 // Commit and all pairs again.
@@ -690,7 +691,7 @@ void moving_pairs(const ours_scene &scene, moved_times &times)
         times.mean += took / STEPS; // now and then the index is built anew
         times.least = best(times.least, took);
         if (yardstick_given() && step % TURNS == 0)
-            times.yardstick = best(times.yardstick, yardstick_run(world, TURNS));
+            times.yardstick[0] = best(times.yardstick[0], yardstick_run(world, TURNS));
     }
     ours_world_free(world);
 }
@@ -709,6 +710,8 @@ void moving_contacts(const ours_scene &scene, moved_times &times)
         double committed;
         times.contacts = best(times.contacts, mended + ours_contacts_again(contacts, &committed));
         times.commit = best(times.commit, committed);
+        if (yardstick_given() && step % TURNS == 0)
+            times.yardstick[1] = best(times.yardstick[1], yardstick_run(world, TURNS));
     }
     (void)ours_all_pairs(world, nullptr, 1, true, &found);
     ours_contacts_check(contacts, &found);
@@ -754,9 +757,9 @@ void moving(size_t n)
             judge("Embree with a list of pairs", false, world, all, found, list);
     }
     if (yardstick_given()) {
-        add_goal("a tenth moved, against the yardstick anew", 1, 0.5, times.least / times.yardstick, true);
+        add_goal("a tenth moved, against the yardstick anew", 1, 0.5, times.least / times.yardstick[0], true);
         add_goal("a tenth moved, contact set, against the yardstick anew", 0.6, 0.3,
-                 times.contacts / times.yardstick, true);
+                 times.contacts / times.yardstick[1], true);
     }
     const char *what = "a tenth moved";
     report_figure(what, n, "obbd", times.mean * 1e3, "ms");
@@ -969,7 +972,7 @@ void ours_alone(size_t n)
     ours_world *world = ours_world_make(&scene, 0, 0);
     ours_pairs found;
     double wall[2] = {0, 0}, exact = 0, floats = 0;
-    for (int round = 0; round < 15; round++) {
+    for (int turn = 0; turn < ROUNDS * TURNS; turn++) {
         for (unsigned workers = 1; workers <= 2; workers++) {
             (void)ours_all_pairs(world, nullptr, workers, true, &found);
             wall[workers - 1] = best(wall[workers - 1], found.wall);
