@@ -25,6 +25,7 @@ struct level {
     size_t dead;     /* dead entries: exact, or an upper bound */
     size_t ending;   /* dead entries that died with the commit of these layers */
     bool exact;
+    bool twice; /* an id may be in it twice: a version that the commit of the level ended, too */
 };
 
 struct obb_layers {
@@ -254,8 +255,8 @@ static obb_status id_bits_init(struct id_bits *bits, const struct obb_layers *la
 /* Gathers, from the levels from `first` on, the versions of ids that are not in `seen`, and adds
  * them to it. The newest come first: an id that was seen has a newer version, or the commit ends
  * it. So these are just those that are alive, unless an earlier commit removed boxes, or a version
- * is in two levels. Returns whether they are: `dead` may be too large, but it is never too small,
- * so no other set has as many. */
+ * is in two levels, or an id twice in one. Returns whether they are: where no id is twice in one,
+ * a dead version can only come in beside all that are alive, and `dead` is never too small. */
 static bool gather_by_ids(const struct obb_layers *next, size_t first, struct id_bits *seen,
                           const struct obb_version **out, size_t *out_count)
 {
@@ -265,6 +266,8 @@ static bool gather_by_ids(const struct obb_layers *next, size_t first, struct id
         const struct obb_version *const *versions = obb_index_versions(level->index);
         const uint64_t *ids = obb_index_ids(level->index);
         const size_t n = obb_index_count(level->index);
+        if (level->twice)
+            return false;
         expected += n - level->dead;
         for (size_t k = 0; k < n; k++) { /* free of branches that depend on the ids */
             const uint64_t bit = ids[k] - seen->first;
@@ -391,8 +394,12 @@ obb_status obb_layers_next(const struct obb_layers *previous,
     for (size_t i = first; i < kept; i++)
         obb_index_unref(next->levels[i].index);
     next->level_count = first + 1;
-    next->levels[first] = (struct level){
-        .index = index, .newest = revision, .dead = dead, .ending = dead, .exact = true};
+    next->levels[first] = (struct level){.index = index,
+                                         .newest = revision,
+                                         .dead = dead,
+                                         .ending = dead,
+                                         .exact = true,
+                                         .twice = dead > 0};
     *out = next;
     return OBB_OK;
 }
