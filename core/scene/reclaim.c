@@ -83,18 +83,20 @@ void obb_scene_retire(struct obb_scene *scene, struct obb_record *record)
 }
 
 /* A released version has another `newer`: its slot is free, retired, or holds a version of another
- * place in the chains. */
+ * place in the chains. If its page gave its memory back, the slot is all zeros and does not even
+ * know its own number, by which its links would be found. */
 struct obb_version *obb_scene_older(struct obb_scene *scene, const struct obb_version *version)
 {
     const uint32_t i =
         atomic_load_explicit(&obb_version_links(version)->older, memory_order_relaxed);
     if (i == OBB_NO_VERSION)
         return NULL;
+    const struct obb_version_links *links = obb_version_links_at(&scene->versions, i);
+    if (atomic_load_explicit(&links->newer, memory_order_relaxed) != version->self)
+        return NULL;
     struct obb_version *older = obb_versions_slot(&scene->versions, i);
-    return obb_version_newer(older) == version->self &&
-                   obb_version_record(older) == obb_version_record(version)
-               ? older
-               : NULL;
+    return older->self == i && obb_version_record(older) == obb_version_record(version) ? older
+                                                                                        : NULL;
 }
 
 void obb_scene_note_unlinks(struct obb_scene *scene)

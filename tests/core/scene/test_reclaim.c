@@ -203,6 +203,81 @@ START_TEST(old_views_keep_only_their_own_states)
 }
 END_TEST
 
+/* ---- Pages that gave their memory back ------------------------------------------------------- */
+
+enum { LAND = 12000 };
+
+enum deed { PUT, POSE, REMOVE };
+
+/* Does one thing with the boxes from `first` to end - 1 of the land. */
+static void work_land(struct obb_scene *scene, size_t first, size_t end, enum deed deed, double x)
+{
+    static obb_put puts[LAND];
+    static obb_pose poses[LAND];
+    static obb_target removes[LAND];
+    static char names[LAND][16];
+    struct obb_arena arena;
+    obb_arena_init(&arena);
+    const size_t count = end - first;
+    for (size_t i = 0; i < count; i++) {
+        (void)snprintf(names[i], sizeof names[i], "land-%zu", first + i);
+        const obb_vec3 center = {(double)(first + i) * 3, x, 0};
+        removes[i] = (obb_target){.name = obb_str_of(names[i])};
+        poses[i] = (obb_pose){.target = removes[i], .center = center, .has_center = true};
+        puts[i] = (obb_put){
+            .target = removes[i],
+            .parts = OBB_PUT_ALL,
+            .box = {.center = center, .half_extents = {1, 1, 1}, .rotation = {0, 0, 0, 1}}};
+    }
+    const obb_edit edit = {.dimensions = 3,
+                           .puts = puts,
+                           .put_count = deed == PUT ? count : 0,
+                           .poses = poses,
+                           .pose_count = deed == POSE ? count : 0,
+                           .removes = removes,
+                           .remove_count = deed == REMOVE ? count : 0};
+    struct obb_prepared *prepared = NULL;
+    obb_fault fault;
+    obb_committed done;
+    ck_assert_int_eq(obb_edit_prepare(scene, &edit, 0, SIZE_MAX, &arena, &prepared, &fault),
+                     OBB_OK);
+    obb_edit_commit(prepared, &done);
+    obb_arena_fini(&arena);
+}
+
+/* Lets some commits pass, so that what can be reclaimed is. */
+static void wait_on_land(struct obb_scene *scene)
+{
+    for (size_t i = 0; i < 150; i++)
+        work_land(scene, LAND - 1, LAND, POSE, (double)i + 100);
+}
+
+/* The first versions go while no view is open, so the second ones are not unlinked from them. Their
+ * pages give their memory back. Then a view holds the second ones beyond the history. */
+START_TEST(a_version_is_told_from_the_one_before_whose_page_has_no_memory)
+{
+    enum { STAY = LAND / 3 * 2 };
+    struct obb_scene *scene = tick_scene(0, 1);
+    work_land(scene, 0, LAND, PUT, 0);
+    work_land(scene, 0, LAND, POSE, 1);
+    wait_on_land(scene);
+    work_land(scene, 0, STAY, REMOVE, 0);
+    wait_on_land(scene);
+    ck_assert_uint_gt(scene->versions.bare.count, 0);
+    struct obb_view *view = NULL;
+    ck_assert_int_eq(obb_view_open(scene, NULL, &view, NULL, NULL), OBB_OK);
+    work_land(scene, STAY, LAND, POSE, 2);
+    wait_on_land(scene);
+    ck_assert(scene->gaps);
+    obb_view_close(view);
+    wait_on_land(scene);
+    ck_assert(!scene->gaps);
+    ck_assert(obb_scene_validate(scene));
+    ck_assert_uint_eq(obb_scene_boxes(scene), LAND - STAY);
+    obb_scene_destroy(scene);
+}
+END_TEST
+
 static void ignore(void *context, size_t bytes)
 {
     (void)context;
@@ -450,6 +525,7 @@ int main(void)
     test_starts_no_thread(tc);
     tcase_add_test(tc, memory_does_not_grow_with_the_boxes_that_ever_were);
     tcase_add_test(tc, old_views_keep_only_their_own_states);
+    tcase_add_test(tc, a_version_is_told_from_the_one_before_whose_page_has_no_memory);
     tcase_add_test(tc, a_thread_that_collects_hands_on_the_large_blocks_of_a_state);
     tcase_add_test(tc, a_view_that_keeps_later_states_keeps_all_of_them);
     tcase_add_test(tc, a_removed_box_stays_in_the_old_views_that_have_it);
