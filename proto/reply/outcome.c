@@ -6,15 +6,17 @@
 
 /* An outcome is, little-endian:
  *
- *   form      u8    NAMED
- *   count     u32   of the hashes
- *   entries   u64   the sum of the hashes of all entries: the same for every order
+ *   form      u8    NAMED, or ORDERED if there would be more than MOST_NAMED hashes
+ *   count     u32   of the hashes; ORDERED: 0
+ *   entries   u64   of the hashes of all entries: NAMED, their sum, the same for every order;
+ *                   ORDERED, a hash of their sequence
  *   hashes    u64 each, of the new boxes, the poses that were skipped, and the transforms that were
  *   numbers   an array of CBOR
  *
  * Older journals hold the numbers only, which begin with the head of an array. An object has no
- * order, so the entries of a repeated commit are found by the hashes of their names. */
-enum { NAMED = 1, NAMED_HEAD = 13, FIRST_ARRAY = 0x80 };
+ * order, so the entries of a repeated commit are found by the hashes of their names. Large commits
+ * would push all others out of what a scene remembers: theirs are known by their order. */
+enum { NAMED = 1, ORDERED = 2, MOST_NAMED = 8192, NAMED_HEAD = 13, FIRST_ARRAY = 0x80 };
 
 /* The numbers, in their order. Behind them stand the runs of new ids, three numbers each (the index
  * of the first put, how many puts, the id of the first), and the indexes of the poses and of the
@@ -101,18 +103,20 @@ static uint64_t hash_transform(const obb_edit *edit, size_t i)
     return hash_target(GROUP_TRANSFORM, &edit->transforms[i].target);
 }
 
-/* Returns the sum of the hashes of all entries, and whether the ids of all puts are wanted. */
-static uint64_t hash_entries(const obb_edit *edit)
+/* Returns a hash of all entries and of whether the ids of all puts are wanted, as the form says. */
+static uint64_t hash_entries(const obb_edit *edit, int form)
 {
+    /* By Horner's rule; a sequence in another order has another value. */
+    const uint64_t by = form == ORDERED ? 0x9e3779b97f4a7c15 : 1;
     uint64_t sum = edit->all_put_ids;
     for (size_t i = 0; i < edit->put_count; i++)
-        sum += hash_put(edit, i);
+        sum = sum * by + hash_put(edit, i);
     for (size_t i = 0; i < edit->pose_count; i++)
-        sum += hash_pose(edit, i);
+        sum = sum * by + hash_pose(edit, i);
     for (size_t i = 0; i < edit->transform_count; i++)
-        sum += hash_transform(edit, i);
+        sum = sum * by + hash_transform(edit, i);
     for (size_t i = 0; i < edit->frame_count; i++)
-        sum += hash_target(GROUP_FRAME, &edit->frames[i].target);
+        sum = sum * by + hash_target(GROUP_FRAME, &edit->frames[i].target);
     return sum;
 }
 
@@ -139,13 +143,18 @@ static void put_named(struct wire_buf *buf, const obb_edit *edit, const obb_comm
                    count_missed(committed->missed_transforms, edit->transform_count);
     for (size_t i = 0; i < edit->put_count; i++)
         count += committed->new_ids[i] != 0;
+    const int form = count > MOST_NAMED ? ORDERED : NAMED;
+    if (form == ORDERED)
+        count = 0;
     unsigned char *room = (unsigned char *)wire_buf_room(buf, NAMED_HEAD + 8 * count);
     if (room == NULL)
         return;
-    *room = NAMED;
+    *room = (unsigned char)form;
     unsigned char *at = wire_put_u32le(room + 1, (uint32_t)count);
-    at = wire_put_u64le(at, hash_entries(edit));
-    wire_buf_added(buf, (size_t)(put_hashes(at, edit, committed) - room));
+    at = wire_put_u64le(at, hash_entries(edit, form));
+    if (form == NAMED)
+        at = put_hashes(at, edit, committed);
+    wire_buf_added(buf, (size_t)(at - room));
 }
 
 void wire_write_outcome(struct wire_buf *buf, const obb_edit *edit, const obb_committed *committed)
@@ -389,16 +398,19 @@ obb_status wire_read_outcome(obb_str bytes, const obb_edit *edit, const atomic_b
 {
     if (bytes.length > 0 && (unsigned char)bytes.bytes[0] >= FIRST_ARRAY)
         return read_in_order(bytes, edit, arena, out);
-    if (bytes.length < NAMED_HEAD || bytes.bytes[0] != NAMED)
+    if (bytes.length < NAMED_HEAD || (bytes.bytes[0] != NAMED && bytes.bytes[0] != ORDERED))
         return OBB_BAD_VALUE;
+    const int form = bytes.bytes[0];
     struct names n = {
         .hashes = bytes.bytes + NAMED_HEAD, .count = wire_u32le(bytes.bytes + 1), .cancel = cancel};
     if (n.count > (bytes.length - NAMED_HEAD) / 8)
         return OBB_BAD_VALUE;
     const obb_str numbers = {n.hashes + 8 * n.count, bytes.length - NAMED_HEAD - 8 * n.count};
     obb_status status = read_in_order(numbers, edit, arena, out);
-    if (status == OBB_OK && wire_u64le(bytes.bytes + 5) != hash_entries(edit))
+    if (status == OBB_OK && wire_u64le(bytes.bytes + 5) != hash_entries(edit, form))
         return OBB_BAD_VALUE;
+    if (form == ORDERED)
+        return status == OBB_OK && n.count > 0 ? OBB_BAD_VALUE : status;
     if (status == OBB_OK)
         status = name_ids(&n, edit, arena, out);
     if (status == OBB_OK)

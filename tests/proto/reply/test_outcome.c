@@ -260,6 +260,53 @@ START_TEST(an_outcome_without_names_is_read_in_its_order)
 }
 END_TEST
 
+/* Of so many boxes, the names take no room, and the order counts. */
+START_TEST(a_large_outcome_is_small_and_read_in_its_order)
+{
+    enum { NAMED = 8192, LARGE = NAMED + 1 };
+    static obb_put puts[LARGE];
+    static uint64_t ids[LARGE];
+    static char names[LARGE][8];
+    for (size_t i = 0; i < LARGE; i++) {
+        (void)snprintf(names[i], sizeof names[i], "%zu", i);
+        puts[i].target = (obb_target){.name = obb_str_of(names[i])};
+        ids[i] = 100 + i;
+    }
+    for (size_t count = NAMED; count <= LARGE; count++) {
+        const bool large = count == LARGE;
+        const obb_edit edit = {.puts = puts, .put_count = count};
+        const obb_committed committed = {.changed = true, .put = count, .new_ids = ids};
+        struct wire_buf bytes = {0};
+        struct obb_arena arena;
+        obb_committed read;
+        wire_write_outcome(&bytes, &edit, &committed);
+        ck_assert(!bytes.failed);
+        ck_assert_uint_lt(bytes.length, large ? 200 : 8 * NAMED + 200);
+        ck_assert_uint_gt(bytes.length, large ? 50 : 8 * NAMED);
+        const obb_str text = {bytes.bytes, bytes.length};
+        obb_arena_init(&arena);
+        ck_assert_int_eq(wire_read_outcome(text, &edit, NULL, &arena, &read), OBB_OK);
+        ck_assert_mem_eq(read.new_ids, ids, count * sizeof *ids);
+        const obb_put first = puts[0];
+        puts[0] = puts[7];
+        puts[7] = first;
+        ck_assert_int_eq(wire_read_outcome(text, &edit, NULL, &arena, &read),
+                         large ? OBB_BAD_VALUE : OBB_OK);
+        ck_assert(large || (read.new_ids[0] == ids[7] && read.new_ids[7] == ids[0]));
+        puts[7] = puts[0];
+        puts[0] = first;
+        puts[3].target.name = obb_str_of("another");
+        ck_assert_int_eq(wire_read_outcome(text, &edit, NULL, &arena, &read), OBB_BAD_VALUE);
+        puts[3].target.name = obb_str_of(names[3]);
+        /* nothing may stand between the head and the numbers of a large one */
+        bytes.bytes[1] = (char)(bytes.bytes[1] + 1);
+        ck_assert_int_eq(wire_read_outcome(text, &edit, NULL, &arena, &read), OBB_BAD_VALUE);
+        obb_arena_fini(&arena);
+        wire_buf_fini(&bytes);
+    }
+}
+END_TEST
+
 START_TEST(reading_can_be_cancelled_at_each_poll)
 {
     atomic_bool cancel = false;
@@ -334,6 +381,7 @@ int main(void)
     tcase_add_test(tc, what_is_written_is_read);
     tcase_add_test(tc, entries_in_another_order_are_found_by_their_names);
     tcase_add_test(tc, an_outcome_without_names_is_read_in_its_order);
+    tcase_add_test(tc, a_large_outcome_is_small_and_read_in_its_order);
     tcase_add_test(tc, reading_can_be_cancelled_at_each_poll);
     tcase_add_test(tc, flipped_bits_do_no_harm);
     tcase_add_test(tc, an_empty_budget_is_told);
