@@ -146,15 +146,19 @@ static bool follows(const struct srv_scene_loader *l, const wire_record *record)
            wire_record_id_equal(record->base, l->restored.journaled.newest);
 }
 
-/* Returns whether the snapshot holds what a record says: it was made while commits were written. A
- * commit that changed nothing, at the same time as the one before, is known by its id if it has
- * one, or because it does not follow the newest record of the snapshot. Else it makes no difference
+/* Returns whether the snapshot holds what a record says: it was made while commits were written.
+ *
+ * A record that names the newest one as the one before it is never known, whatever its commit's id:
+ * a client may use an id again once the scene has forgotten the id. Of the other records, a commit
+ * that changed nothing, at the same time as the one before, is known by its id if it has one, or
+ * because it does not follow the newest record of the snapshot. Otherwise it makes no difference
  * whether it is applied again. */
 static bool is_known(const struct srv_scene_loader *l, const wire_record *record)
 {
     const obb_effects *effects = &record->effects;
     obb_scene_info info;
-    if (l->restored.journaled.snapshot == 0)
+    if (l->restored.journaled.snapshot == 0 ||
+        (wire_record_id_is(record->base) && follows(l, record)))
         return false;
     obb_scene_info_without_bounds(l->restored.journaled.scene, &info);
     if (effects->appends)

@@ -194,6 +194,33 @@ START_TEST(a_commit_is_known_again_after_a_restart)
 }
 END_TEST
 
+/* A scene with a snapshot, as every copy has one, forgets the id after 10 minutes. The id may then
+ * come again, in a commit that only states a time. */
+START_TEST(a_forgotten_id_may_come_again_in_a_scene_with_a_snapshot)
+{
+    expect(client, "POST", "/v1/scenes/first/commit", "{\"time\":0,\"put\":{\"a\":" UNIT(0) "}}",
+           200, NULL);
+    expect(client, "POST", "/v1/scenes/first/copy", "{\"to\":\"s\"}", 201, NULL);
+    expect(client, "POST", S "/commit", "{\"id\":\"tick\",\"time\":1,\"put\":{\"b\":" UNIT(9) "}}",
+           200, NULL);
+    expect(client, "POST", S "/commit", "{\"time\":700000,\"put\":{\"c\":" UNIT(20) "}}", 200,
+           NULL);
+    expect(client, "POST", S "/commit", "{\"id\":\"tick\",\"time\":700001}", 200,
+           "{\"revision\":3,\"time\":700001,\"repeated\":null}");
+    end_at_once();
+    start();
+    expect(client, "GET", S, NULL, 200, "{\"revision\":3,\"time\":700001}");
+    expect(client, "POST", S "/commit", "{\"id\":\"tick\",\"time\":700001}", 200,
+           "{\"repeated\":true}");
+    expect(client, "POST", S "/commit", "{\"time\":700002,\"put\":{\"d\":" UNIT(30) "}}", 200,
+           NULL);
+    end_at_once();
+    start(); /* records behind it are not damage */
+    expect(client, "GET", S, NULL, 200, "{\"revision\":4,\"time\":700002,\"boxes\":4}");
+    expect(client, "GET", S "/log?from=2", NULL, 200, NULL);
+}
+END_TEST
+
 static uint64_t metric(const char *name)
 {
     struct http_answer answer = {0};
@@ -1036,6 +1063,7 @@ int main(void)
     tcase_add_test(tc, a_restart_changes_nothing_that_can_be_read);
     tcase_add_test(tc, a_copy_is_as_durable_as_the_scene_that_it_replaces);
     tcase_add_test(tc, a_commit_is_known_again_after_a_restart);
+    tcase_add_test(tc, a_forgotten_id_may_come_again_in_a_scene_with_a_snapshot);
     tcase_add_test(tc, what_is_remembered_needs_no_room_at_a_start);
     tcase_add_test(tc, a_second_daemon_on_the_folder_is_refused);
     tcase_add_test(tc, the_demo_leaves_a_kept_scene_of_its_name_alone);
