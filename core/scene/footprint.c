@@ -39,6 +39,18 @@ size_t obb_scene_history_bytes(const struct obb_scene *scene)
            (scene->layer_bytes > present ? scene->layer_bytes - present : 0);
 }
 
+size_t obb_scene_forgettable_bytes(const struct obb_scene *scene)
+{
+    if (!obb_history_can_forget(&scene->history))
+        return 0;
+    const struct obb_state *newest = obb_history_newest(&scene->history);
+    const size_t stays = (newest->boxes + newest->frames) * VERSION_BYTES +
+                         newest->boxes * offsetof(struct obb_record, name) +
+                         obb_layers_bytes(newest->layers);
+    const size_t bytes = obb_scene_bytes(scene);
+    return bytes > stays ? bytes - stays : 0;
+}
+
 size_t obb_scene_empty_bytes(obb_str name)
 {
     return obb_heap_bytes(sizeof(struct obb_scene) + name.length) + COMMIT_BYTES;

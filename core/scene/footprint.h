@@ -12,6 +12,11 @@ struct obb_version;
  * writer's. */
 size_t obb_scene_history_bytes(const struct obb_scene *scene);
 
+/* Returns how many bytes obb_scene_forget gives back at most, over all states that it can put out
+ * of reach: 0 if there is none. The names and data of the boxes of the published state count, too,
+ * as nobody knows how many of these only the history holds. O(1). The writer's. */
+size_t obb_scene_forgettable_bytes(const struct obb_scene *scene);
+
 /* Returns about how many bytes an empty scene of that name takes. */
 size_t obb_scene_empty_bytes(obb_str name);
 

@@ -126,9 +126,14 @@ void obb_history_unpush(struct obb_history *history)
     history->count--;
 }
 
+bool obb_history_can_forget(const struct obb_history *history)
+{
+    return history->unreachable + 1 < published_count(history);
+}
+
 bool obb_history_forget(struct obb_history *history)
 {
-    const bool others = history->unreachable + 1 < published_count(history);
+    const bool others = obb_history_can_forget(history);
     history->unreachable += others;
     return others;
 }

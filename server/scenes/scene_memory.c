@@ -12,6 +12,7 @@
 struct history {
     struct obb_scene *scene;
     size_t bytes;
+    size_t most; /* bytes that it can give up at most */
 };
 
 size_t srv_scene_memory_room(const struct srv_scene_memory *memory)
@@ -63,9 +64,23 @@ static size_t drop_pairs(struct srv_scene_memory *memory, const struct obb_scene
         if (is_untouchable(memory, scene, mine))
             continue;
         obb_scene_drop_pairs(scene);
-        out[count++] = (struct history){scene, obb_scene_history_bytes(scene)};
+        out[count++] = (struct history){scene, obb_scene_history_bytes(scene),
+                                        obb_scene_forgettable_bytes(scene)};
     }
     return count;
+}
+
+/* Returns whether there might be room for `bytes` without the histories, which are all listed. For
+ * no bytes it always might: then the scenes shall come as near to the limit as they can. */
+static bool might_have_room(const struct srv_scene_memory *memory, const struct history *histories,
+                            size_t count, size_t bytes)
+{
+    const size_t taken = obb_store_bytes(memory->store) + memory->locks->promised_bytes;
+    const size_t needed = taken + bytes > memory->limit ? taken + bytes - memory->limit : 0;
+    size_t most = 0;
+    for (size_t i = 0; i < count && most < needed; i++)
+        most += histories[i].most;
+    return bytes == 0 || most >= needed;
 }
 
 /* Gives up the oldest states of the largest histories until there is room for `target` bytes, or
@@ -93,12 +108,15 @@ bool srv_scene_memory_shed(struct srv_scene_memory *memory, const struct obb_sce
 {
     if (has_room(memory, bytes))
         return true;
+    if (bytes > memory->limit)
+        return false;
     const size_t target = bytes < memory->limit ? bytes + memory->limit / SLACK : bytes;
     struct history *histories = obb_calloc(obb_store_scenes(memory->store) + 1, sizeof *histories);
     if (histories == NULL)
         return false;
     const size_t count = drop_pairs(memory, mine, target, histories);
-    forget(memory, histories, count, bytes, target);
+    if (has_room(memory, bytes) || might_have_room(memory, histories, count, bytes))
+        forget(memory, histories, count, bytes, target);
     obb_free(histories);
     return has_room(memory, bytes);
 }

@@ -198,6 +198,62 @@ START_TEST(the_oldest_state_is_forgotten_and_its_view_stays)
 }
 END_TEST
 
+/* Puts boxes with data that is new, and removes some. */
+static void change_any(struct obb_scene *scene, test_rng *rng)
+{
+    enum { MOST = 40 };
+    static char names[MOST][16], data[MOST][400];
+    obb_put puts[MOST];
+    obb_target removes[MOST];
+    struct obb_arena arena;
+    obb_fault fault;
+    obb_committed done;
+    for (size_t i = 0; i < MOST; i++) {
+        (void)snprintf(names[i], sizeof names[i], "n%zu", i);
+        (void)snprintf(data[i], sizeof data[i], "\"%0*d\"", 1 + (int)test_below(rng, 390),
+                       (int)test_below(rng, 1000));
+        puts[i] = put_at(names[i], (double)test_below(rng, 100));
+        puts[i].attributes.data = obb_str_of(data[i]);
+        removes[i] = named(names[i]);
+    }
+    const size_t from = test_below(rng, MOST);
+    const size_t removed = test_below(rng, 3) == 0 ? test_below(rng, from + 1) : 0;
+    const obb_edit edit = {.dimensions = 3,
+                           .ignore_missing = true,
+                           .puts = puts + from,
+                           .put_count = test_below(rng, MOST - from),
+                           .removes = removes,
+                           .remove_count = removed};
+    obb_arena_init(&arena);
+    ck_assert_int_eq(commit(scene, &edit, SIZE_MAX, &arena, &done, &fault), OBB_OK);
+    obb_arena_fini(&arena);
+}
+
+START_TEST(no_more_bytes_are_forgotten_than_was_said)
+{
+    const size_t scenes = test_effort(100);
+    double said = 0, gone = 0;
+    test_rng rng = {11};
+    for (size_t n = 0; n < scenes; n++) {
+        struct obb_scene *scene = tick_scene(1e9, 64);
+        ck_assert_uint_eq(obb_scene_forgettable_bytes(scene), 0);
+        for (size_t i = test_below(&rng, 80); i > 0; i--)
+            change_any(scene, &rng);
+        const size_t before = obb_scene_bytes(scene), most = obb_scene_forgettable_bytes(scene);
+        while (obb_scene_forget(scene))
+            ;
+        const size_t after = obb_scene_bytes(scene);
+        ck_assert_uint_le(before, after + most);
+        ck_assert_uint_eq(obb_scene_forgettable_bytes(scene), 0);
+        said += (double)most;
+        gone += (double)before - (double)after;
+        obb_scene_destroy(scene);
+    }
+    printf("of %zu scenes %.0f bytes were forgotten, and %.0f said\n", scenes, gone, said);
+    ck_assert_double_gt(gone, said * 0.5);
+}
+END_TEST
+
 START_TEST(an_edit_without_room_is_refused_unless_the_scene_becomes_smaller)
 {
     static const struct {
@@ -288,6 +344,7 @@ int main(void)
 #endif
     tcase_add_test(tc, the_estimate_of_an_edit_is_near_what_its_commit_adds);
     tcase_add_test(tc, the_oldest_state_is_forgotten_and_its_view_stays);
+    tcase_add_test(tc, no_more_bytes_are_forgotten_than_was_said);
     tcase_add_test(tc, an_edit_without_room_is_refused_unless_the_scene_becomes_smaller);
     tcase_add_test(tc, a_store_knows_the_bytes_of_all_its_scenes);
     suite_add_tcase(suite, tc);

@@ -85,6 +85,23 @@ START_TEST(the_largest_history_goes_first_until_another_is_the_largest)
 }
 END_TEST
 
+/* Also if the histories could give up some of the bytes. */
+START_TEST(what_can_never_have_room_takes_no_state)
+{
+    struct obb_scene *small = add("small", 100), *large = add("large", 400);
+    const size_t histories = obb_scene_history_bytes(small) + obb_scene_history_bytes(large);
+    memory.limit = obb_store_bytes(store) + 1000;
+    const size_t never[] = {memory.limit + 1, SIZE_MAX, obb_store_bytes(store), histories + 9000};
+    for (size_t i = 0; i < sizeof never / sizeof *never; i++) {
+        ck_assert(!srv_scene_memory_shed(&memory, NULL, never[i]));
+        ck_assert_uint_eq(states(small), 100);
+        ck_assert_uint_eq(states(large), 400);
+    }
+    ck_assert(srv_scene_memory_shed(&memory, NULL, histories / 2));
+    ck_assert_uint_lt(states(large), 400);
+}
+END_TEST
+
 /* Each of many equal histories is the largest once a state. */
 START_TEST(each_scene_is_looked_at_once_however_many_states_go)
 {
@@ -184,6 +201,7 @@ int main(void)
     tcase_add_test(tc, without_a_limit_there_is_room_and_nothing_is_given_up);
     tcase_add_test(tc, room_is_what_the_scenes_and_the_promises_leave);
     tcase_add_test(tc, the_largest_history_goes_first_until_another_is_the_largest);
+    tcase_add_test(tc, what_can_never_have_room_takes_no_state);
     tcase_add_test(tc, each_scene_is_looked_at_once_however_many_states_go);
     tcase_add_test(tc, cached_pairs_go_before_histories);
     tcase_add_test(tc, newest_states_and_locked_scenes_stay);
