@@ -113,6 +113,7 @@ bool srv_data_begin(struct srv_data *data)
                                          .path = o->folder,
                                          .threads = o->threads,
                                          .kernels = o->kernels,
+                                         .scene_memory = o->scene_memory,
                                          .log = o->log,
                                          .takes_over = true,
                                          .ended = on_ended,

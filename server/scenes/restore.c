@@ -239,6 +239,7 @@ static struct srv_scene_loader *loader_of(struct srv_restore *r, uint64_t number
     if (loader == NULL)
         return NULL;
     srv_scene_loader_init(loader, number, r->options.kernels);
+    loader->limit = r->options.scene_memory;
     memmove((void *)(r->loaders + rank + 1), (void *)(r->loaders + rank),
             (r->loader_count - rank) * sizeof(struct srv_scene_loader *));
     r->loaders[rank] = loader;

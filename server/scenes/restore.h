@@ -5,6 +5,9 @@
  * commits back, and its clock goes on from its last time: the pause does not count. What does not
  * fit together is damage: nothing is restored then.
  *
+ * A scene that alone takes more than --scene-memory allows forgets its oldest states on the way.
+ * The owner of the store lets all scenes together keep to the limit once it has them.
+ *
  * If two scenes have one name, the one with the smaller number was replaced by a copy, and the
  * process ended before it wrote that the scene is gone. The replaced scene is left out. */
 #ifndef SRV_RESTORE_H
@@ -35,6 +38,7 @@ typedef struct srv_restore_options {
     const char *path;                  /* of the journal, for errors */
     size_t threads;                    /* that apply, beside the one that reads; at least 1 */
     const struct obb_kernels *kernels; /* of every index; NULL chooses */
+    size_t scene_memory;               /* bytes: a larger scene forgets states; 0: no limit */
     const struct srv_log *log;         /* where progress is told; NULL: nowhere */
     bool takes_over;                   /* write to the journal which scenes were replaced */
     void (*ended)(void *context);      /* called on the last of the threads; NULL: not interested */

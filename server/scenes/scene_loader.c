@@ -112,6 +112,14 @@ static void compare(struct srv_scene_loader *l, const wire_record *record,
                                                           after.moment, after.next_id);
 }
 
+/* Lets the scene forget its oldest states beyond the limit. */
+static void forget(const struct srv_scene_loader *l)
+{
+    struct obb_scene *scene = l->restored.journaled.scene;
+    while (l->limit > 0 && obb_scene_bytes(scene) > l->limit && obb_scene_forget(scene))
+        ;
+}
+
 /* Does what a record says. begins: it is the first one of a snapshot. The records of a snapshot
  * hold the hash of the state that they make, which must be right. */
 static obb_status apply(struct srv_scene_loader *l, const wire_record *record,
@@ -126,6 +134,7 @@ static obb_status apply(struct srv_scene_loader *l, const wire_record *record,
     if (l->hashes && !in_snapshot)
         compare(l, record, prepared);
     obb_edit_commit(prepared, &committed);
+    forget(l);
     const bool wrong = in_snapshot && record->has_hash && obb_scene_hash(scene) != record->hash;
     return wrong ? OBB_BAD_VALUE : OBB_OK;
 }

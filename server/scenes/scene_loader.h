@@ -22,6 +22,7 @@ struct srv_scene_loader {
 
     srv_restored_scene restored; /* the scene is the loader's until somebody takes it out */
     uint64_t records;            /* that were applied */
+    size_t limit;                /* bytes: a larger scene forgets its oldest states; 0: none */
     bool goes_on;                /* a commit of the log was applied, behind the snapshot */
     bool is_exact; /* set by whoever gives only records that follow the snapshot and each other */
     /* Set by whoever wants restored.journaled.fingerprint. The hashes in records are compared. */

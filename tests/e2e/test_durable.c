@@ -263,6 +263,54 @@ START_TEST(what_is_remembered_needs_no_room_at_a_start)
 }
 END_TEST
 
+/* Returns the revision of the oldest state of the scene. */
+static long oldest_of(const char *scene)
+{
+    static const char before[] = "\"oldest\":{\"revision\":";
+    struct http_answer answer = {0};
+    http_send(client, "GET", test_text("/v1/scenes/%s", scene), NULL, NULL, &answer);
+    const char *oldest = strstr(answer.body, before);
+    ck_assert_ptr_nonnull(oldest);
+    const long revision = strtol(oldest + strlen(before), NULL, 10);
+    http_answer_fini(&answer);
+    return revision;
+}
+
+/* Also before the first write. A state that was given up does not answer again. */
+START_TEST(a_start_keeps_to_the_limit_of_the_scenes)
+{
+    enum { LIMIT = 1 << 20, COMMITS = 400, BOXES = 40 };
+    static char text[BOXES * 100];
+    static const char settings[] = "{\"history\":{\"span\":60000,\"commits\":4000}}";
+    stop();
+    start_with("--scene-memory", "1MiB");
+    expect(client, "PUT", S, settings, 201, NULL);
+    expect(client, "PUT", "/v1/scenes/small", settings, 201, NULL);
+    expect(client, "PUT", "/v1/scenes/small/boxes/a", UNIT(0), 201, NULL);
+    for (int n = 0; n < COMMITS; n++) {
+        int length = sprintf(text, "{\"time\":%d,\"put\":{", n);
+        for (int i = 0; i < BOXES; i++)
+            length +=
+                sprintf(text + length, "%s\"b%d\":{\"center\":[%d,%d,0],\"half_extents\":[1,1,1]}",
+                        i > 0 ? "," : "", i, i, n);
+        (void)sprintf(text + length, "}}");
+        expect(client, "POST", S "/commit", text, 200, NULL);
+    }
+    const long before = oldest_of("s");
+    ck_assert_int_gt(before, COMMITS / 4);
+    end_at_once();
+    start_with("--scene-memory", "1MiB");
+    const long after = oldest_of("s");
+    printf("the oldest states before and after the start are %ld and %ld\n", before, after);
+    ck_assert_uint_le(metric("obbd_scene_bytes"), LIMIT);
+    ck_assert_uint_ge(metric("obbd_scene_bytes"), LIMIT / 10 * 9);
+    ck_assert_int_gt(after, COMMITS / 4);
+    ck_assert_int_eq(oldest_of("small"), 0);
+    expect(client, "POST", S "/query/point", "{\"points\":[[0,2,0]],\"at\":{\"revision\":2}}", 410,
+           NULL);
+}
+END_TEST
+
 START_TEST(a_second_daemon_on_the_folder_is_refused)
 {
     char out[256], err[512];
@@ -1065,6 +1113,7 @@ int main(void)
     tcase_add_test(tc, a_commit_is_known_again_after_a_restart);
     tcase_add_test(tc, a_forgotten_id_may_come_again_in_a_scene_with_a_snapshot);
     tcase_add_test(tc, what_is_remembered_needs_no_room_at_a_start);
+    tcase_add_test(tc, a_start_keeps_to_the_limit_of_the_scenes);
     tcase_add_test(tc, a_second_daemon_on_the_folder_is_refused);
     tcase_add_test(tc, the_demo_leaves_a_kept_scene_of_its_name_alone);
     tcase_add_test(tc, a_replay_does_not_begin_in_a_kept_scene);

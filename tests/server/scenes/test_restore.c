@@ -6,6 +6,7 @@
 
 static size_t threads = 2;
 static bool takes_over; /* the next restore writes which scenes were replaced */
+static size_t scene_memory;
 
 static bool restore(srv_restored *out, char *error, size_t error_size)
 {
@@ -13,8 +14,11 @@ static bool restore(srv_restored *out, char *error, size_t error_size)
     struct srv_restore *r = NULL;
     if (!srv_sqlite_open(rig.folder, &backend, error, error_size))
         return false;
-    const srv_restore_options options = {
-        .backend = backend, .path = rig.folder, .threads = threads, .takes_over = takes_over};
+    const srv_restore_options options = {.backend = backend,
+                                         .path = rig.folder,
+                                         .threads = threads,
+                                         .scene_memory = scene_memory,
+                                         .takes_over = takes_over};
     ck_assert(srv_restore_begin(&options, &r));
     const bool good = srv_restore_end(r, out, error, error_size);
     backend->close(backend);
@@ -150,6 +154,52 @@ START_TEST(scenes_of_snapshots_and_records_are_restored_as_they_were)
     ck_assert_uint_gt(compared_commits, 300);
     ck_assert_uint_gt(made, 15);
     ck_assert_uint_gt(compared_states, 300);
+}
+END_TEST
+
+/* Each is at most as large as the limit, or has one state. The newest states are as they were. */
+START_TEST(scenes_beyond_the_limit_of_bytes_forget_their_oldest_states)
+{
+    static const obb_settings settings = {
+        .dimensions = 3, .history_span = 1e9, .history_commits = 1000};
+    size_t forgot = 0, kept = 0;
+    for (uint64_t seed = 1; seed <= 2; seed++) {
+        rig_open_new(200 + seed, 0);
+        rig.snapshots.least = seed == 1 ? 0 : 20000; /* bytes */
+        for (size_t i = 0; i < 4; i++) {
+            struct rig_scene *scene = rig_make(&settings);
+            for (size_t n = i * i * 60 + 1; n > 0; n--) {
+                (void)rig_step(scene, 0);
+                srv_loop_step(rig.loop, 0);
+            }
+        }
+        rig_wait();
+        rig_close();
+        srv_restored restored;
+        char error[600];
+        const size_t limit = obb_scene_bytes(rig.scenes[3].journaled.scene) / 2;
+        scene_memory = limit;
+        ck_assert_msg(restore(&restored, error, sizeof error), "%s", error);
+        scene_memory = 0;
+        ck_assert_uint_eq(restored.count, 4);
+        for (size_t i = 0; i < restored.count; i++) {
+            const struct obb_scene *found = restored.scenes[i].journaled.scene;
+            const struct obb_scene *was =
+                rig_find(restored.scenes[i].journaled.number)->journaled.scene;
+            obb_scene_info now, then;
+            obb_scene_info_without_bounds(found, &now);
+            obb_scene_info_without_bounds(was, &then);
+            ck_assert(obb_scene_bytes(found) <= limit || now.oldest.revision == now.now.revision);
+            ck_assert_uint_eq(obb_scene_hash(found), obb_scene_hash(was));
+            ck_assert_uint_ge(now.oldest.revision, then.oldest.revision);
+            forgot += now.oldest.revision > then.oldest.revision;
+            kept += now.oldest.revision == then.oldest.revision;
+        }
+        srv_restored_fini(&restored);
+        rig_end();
+    }
+    printf("%zu scenes forgot states, %zu did not\n", forgot, kept);
+    ck_assert(forgot >= 2 && kept >= 2);
 }
 END_TEST
 
@@ -389,6 +439,7 @@ int main(void)
     tcase_set_timeout(tc, test_patience(60));
     tcase_add_test(tc, scenes_of_records_are_restored_as_they_were);
     tcase_add_test(tc, scenes_of_snapshots_and_records_are_restored_as_they_were);
+    tcase_add_test(tc, scenes_beyond_the_limit_of_bytes_forget_their_oldest_states);
     tcase_add_test(tc, of_scenes_with_one_name_the_last_one_counts);
     tcase_add_test(tc, each_record_comes_behind_the_one_that_it_names);
     tcase_add_test(tc, each_failing_allocation_of_a_restore_is_met);
