@@ -85,6 +85,11 @@ function unlessAbsent(error: unknown): void {
     if (!(error instanceof Problem && error.status === 404)) throw error;
 }
 
+/** Returns what an array of ids and its subarrays share: the memory. A plain array stands for itself. */
+function memoryOf(ids: object): object {
+    return ArrayBuffer.isView(ids) ? ids.buffer : ids;
+}
+
 export class Scene {
     /** Puts the boxes again when the daemon has lost them, as after a restart: scenes are in memory. Runs before Lost is thrown.
      * If it fails, the call throws its error, and the next call runs it again. */
@@ -131,7 +136,7 @@ export class Scene {
             changes,
             again: body.id !== undefined,
         };
-        const epoch = typeof ids === "object" ? this.given.get(ids) : undefined;
+        const epoch = typeof ids === "object" ? this.given.get(memoryOf(ids)) : undefined;
         const committed = (await this.send<Committed<Q>>(request, epoch)).value;
         this.notePut(commit, committed);
         if (committed.ids_omitted) await this.learnPut(commit).catch(() => {}); // the commit was made, with ids or without
@@ -141,7 +146,7 @@ export class Scene {
 
     private notePut({ put, remove, dry_run }: Commit, { ids }: Committed): void {
         if (dry_run) return;
-        if (ids) this.given.set(ids, this.epoch);
+        if (ids) this.given.set(memoryOf(ids), this.epoch);
         for (const name of remove ?? []) this.known.delete(name);
         if (isColumns(put)) put.names.forEach((name, i) => ids && this.known.set(name, (ids as Uint32Array)[i] as number));
         else for (const [name, id] of Object.entries(ids ?? {})) this.known.set(name, id);
@@ -203,7 +208,7 @@ export class Scene {
                 throw new RangeError(`the id of ${JSON.stringify(name)} is not known: put the box, or learn its id, first`);
             return id;
         });
-        this.given.set(ids, this.epoch);
+        this.given.set(memoryOf(ids), this.epoch);
         return ids;
     }
 
