@@ -82,10 +82,11 @@ namespace Obbd
             }
         }
 
+        /// <summary>Is it /v1/scenes/{scene}/query/{kind}? A box or a scene may be named "query", too.</summary>
         static bool IsQuery(string path)
         {
-            int kind = path.LastIndexOf("/query/", StringComparison.Ordinal);
-            return kind >= 0 && path.IndexOf('/', kind + 7) < 0 && path.IndexOf('?', kind) < 0;
+            string[] parts = path.Split('/');
+            return parts.Length == 6 && path.StartsWith("/v1/scenes/", StringComparison.Ordinal) && parts[4] == "query" && path.IndexOf('?') < 0;
         }
 
         /// <summary>An answer that goes on, as GET /v1/scenes/{scene}/log?follow=true.</summary>

@@ -12,6 +12,8 @@ export interface ConnectOptions {
     retries?: number;
 }
 
+const QUERY = /^\/v1\/scenes\/[^/]+\/query\/[a-z-]+$/; // a box or a scene may be named "query", too
+
 export const ADDRESS = "http://localhost:7480";
 
 export function settingsOf({ token, timeout = 10_000, retries = 3 }: ConnectOptions): Settings {
@@ -59,7 +61,7 @@ export class Client {
     /** Any request of the contract. Bytes and strings are sent as they are and need a Content-Type; other bodies become JSON or
      * CBOR. A status other than 2xx and 304 is a Problem, and so is an answer under /v1/ of a type that the daemon does not send. */
     request<T = unknown>(method: string, path: string, body?: unknown, options: RequestOptions = {}): Promise<Reply<T>> {
-        const asks = ["GET", "HEAD", "OPTIONS"].includes(method) || (method === "POST" && /\/query\/[a-z-]+$/.test(path));
+        const asks = ["GET", "HEAD", "OPTIONS"].includes(method) || (method === "POST" && QUERY.test(path));
         return this.sender.send<T>({ ...options, method, path, body, changes: !asks });
     }
 
