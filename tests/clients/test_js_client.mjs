@@ -237,6 +237,46 @@ test("ids: of boxes that were put, in columns too, and of boxes that were there 
     assert.throws(() => scene.ids(["a"]), RangeError);
 });
 
+test("ids of boxes that another program removed and put again are read by learn, and behind a put", async () => {
+    for (const count of [2, 100]) { // few are read one by one, many by listing
+        const scene = fresh();
+        const names = Array.from({ length: count }, (_, i) => `box ${i}`);
+        const boxes = Object.fromEntries(names.map((name, i) => [name, CUBE(3 * i)]));
+        const other = connect(daemon.url).scene(scene.name);
+        const puts = async (remove, put) => (await other.commit({ remove }), await other.commit({ put }));
+        const ids = names.map((_, i) => i + 1);
+        await scene.put(boxes);
+        assert.deepEqual([...scene.ids(names)], ids);
+        await puts(names, boxes);
+        await scene.learn(names);
+        assert.deepEqual([...scene.ids(names)], ids.map((id) => id + count));
+        await puts(names, boxes);
+        await scene.put(boxes);
+        assert.deepEqual([...scene.ids(names)], ids.map((id) => id + 2 * count));
+        await other.commit({ remove: names.slice(1) });
+        await scene.learn([...names, "nobody"]);
+        assert.deepEqual([...scene.ids(names.slice(0, 1))], [1 + 2 * count]);
+        assert.throws(() => scene.ids(names.slice(1)), /is not known/, "a box that is gone has no id");
+    }
+});
+
+test("a put whose ids cannot be read behind it has its answer", async () => {
+    const token = "writes";
+    const file = join(folder, "writing-tokens.json");
+    const sha256 = createHash("sha256").update(token).digest("hex");
+    writeFileSync(file, JSON.stringify({ tokens: [{ name: "test", sha256, scopes: ["write"], scenes: ["*"] }] }));
+    const guarded = await startDaemon(0, ["--token-file", file]);
+    const writer = () => connect(guarded.url, { token }).scene("yard");
+    assert.deepEqual((await writer().put({ a: CUBE(0) })).ids, { a: 1 });
+    const again = writer();
+    const { put, ids } = await again.put({ a: CUBE(5), b: CUBE(9) });
+    assert.deepEqual([put, ids], [2, { b: 2 }]);
+    assert.deepEqual(again.ids(["b"]), Uint32Array.of(2));
+    assert.throws(() => again.ids(["a"]), RangeError);
+    await assert.rejects(again.learn(["a"]), { status: 403 });
+    await guarded.stop();
+});
+
 test("columns in and out, each ray at its own time", async () => {
     const scene = fresh();
     await scene.commit({ time: 0, put: { bob: CUBE(0) } });

@@ -81,8 +81,9 @@ function isNoScene(error: unknown): boolean {
     return error instanceof Problem && error.type === "/problems/no-scene";
 }
 
-function unlessAbsent(error: unknown): void {
-    if (!(error instanceof Problem && error.status === 404)) throw error;
+/** Did the daemon say that there is no such box? */
+function isNoBox(error: unknown): boolean {
+    return error instanceof Problem && error.status === 404 && !(error instanceof Lost);
 }
 
 /** Returns what an array of ids and its subarrays share: the memory. A plain array stands for itself. */
@@ -139,7 +140,7 @@ export class Scene {
         const epoch = typeof ids === "object" ? this.given.get(memoryOf(ids)) : undefined;
         const committed = (await this.send<Committed<Q>>(request, epoch)).value;
         this.notePut(commit, committed);
-        if (committed.ids_omitted) await this.learnPut(commit).catch(() => {}); // the commit was made, with ids or without
+        if (committed.ids_omitted) await this.learnPut(commit, committed);
         await this.askAgain(commit, committed, { ...call, retries });
         return committed;
     }
@@ -152,8 +153,12 @@ export class Scene {
         else for (const [name, id] of Object.entries(ids ?? {})) this.known.set(name, id);
     }
 
-    private async learnPut({ put }: Commit): Promise<void> {
-        if (put !== undefined) await this.learn(isColumns(put) ? put.names : Object.keys(put));
+    /** Asks for the ids of the boxes that were put and whose ids the answer does not tell: of all that were there before, for
+     * another program may have removed a box and put it again. If an id cannot be read, it stays as it is: the commit was made. */
+    private async learnPut({ put = {} }: Commit, { ids }: Committed): Promise<void> {
+        if (isColumns(put) && ids) return; // it tells all
+        const names = isColumns(put) ? put.names : Object.keys(put);
+        await this.learn(names.filter((name) => !Object.hasOwn(ids ?? {}, name))).catch(() => {});
     }
 
     /** Asks those queries again, of the same state, that the daemon could not answer behind the commit. Throws Unanswered whatever
@@ -191,10 +196,11 @@ export class Scene {
         return (await this.send<Answer<Q> & Moment>(request)).value;
     }
 
-    /** Puts boxes, by name or in columns. Their ids are known then, also of boxes that were there before. */
+    /** Puts boxes, by name or in columns. Their ids are known then, also of boxes that were there before: those that the answer does
+     * not tell are asked for. If that fails, these stay as they were, for the boxes were put. */
     async put(boxes: Named<BoxIn> | PutColumns, call?: Call): Promise<Committed<[]>> {
         const committed = await this.commit<[]>({ put: boxes }, call);
-        await this.learnPut({ put: boxes });
+        if (!committed.ids_omitted) await this.learnPut({ put: boxes }, committed);
         return committed;
     }
 
@@ -212,14 +218,21 @@ export class Scene {
         return ids;
     }
 
-    /** Reads the ids of boxes that are in the scene. */
+    /** Reads the ids of boxes, also of those that are known. A box that is not in the scene has none then. */
     async learn(names: readonly string[]): Promise<void> {
-        const wanted = new Set(names.filter((name) => !this.known.has(name)));
+        const wanted = new Set(names);
+        const read = async (name: string) => {
+            await this.box(name).catch((error: unknown) => {
+                if (!isNoBox(error)) throw error;
+                this.known.delete(name);
+            });
+        };
         if (wanted.size <= FEW) {
-            await Promise.all(Array.from(wanted, (name) => this.box(name).catch(unlessAbsent)));
+            await Promise.all(Array.from(wanted, read));
             return;
         }
         for await (const { name } of this.boxes()) if (wanted.delete(name) && wanted.size === 0) return;
+        for (const name of wanted) this.known.delete(name);
     }
 
     // ---- Boxes ------------------------------------------------------------------------------------
