@@ -493,6 +493,26 @@ test("a signal ends a call and a stream", async () => {
     await assert.rejects(scene.query(allPairs(), { signal: stop.signal }), { name: "AbortError" });
 });
 
+test("a client that is closed ends its streams of events: one that waits for a message, one that waits for the daemon, and a new one", async () => {
+    const scene = fresh();
+    await scene.put({ a: CUBE(0) });
+    const passing = await startDaemon(0, []);
+    const [here, away] = [daemon.url, passing.url].map((url) => connect(url));
+    await away.scene(scene.name).put({ a: CUBE(0) });
+    const streams = [here, away].map((one) => one.scene(scene.name).events({ topics: ["collisions"] }));
+    for (const stream of streams) assert.equal((await stream.next()).value.event, "state");
+    const waiting = streams.map((stream) => stream.next());
+    await passing.stop();
+    await new Promise((resolve) => setTimeout(resolve, 100)); // until the second stream has noticed it
+    const began = performance.now();
+    await Promise.all([here.close(), away.close()]);
+    const late = new Promise((resolve) => setTimeout(resolve, 3000, "the streams go on").unref());
+    const done = { value: undefined, done: true };
+    assert.deepEqual(await Promise.race([Promise.all(waiting), late]), [done, done]);
+    assert.ok(performance.now() - began < 1000);
+    assert.deepEqual(await here.scene(scene.name).events().next(), done);
+});
+
 // ---- Ways to the daemon ---------------------------------------------------------------------------
 
 test("a unix socket, and the address of OBBD_URL", async () => {

@@ -1,4 +1,5 @@
 // The service as a whole: scenes, and whatever else the contract has.
+import { Disconnected } from "./problem.js";
 import { asked, type Reading, Scene } from "./scene.js";
 import { type Call, type Reply, Sender, type Settings, type Token } from "./sender.js";
 import type { Received, Transport } from "./transport.js";
@@ -76,8 +77,9 @@ export class Client {
         return this.sender.curl(method, path, body);
     }
 
-    /** Lets go of the connections; a daemon that `spawn` started ends. */
+    /** Lets go of the connections and ends the streams of events; a daemon that `spawn` started ends. */
     async close(): Promise<void> {
+        this.sender.closed.abort(new Disconnected("the client was closed"));
         this.sender.transport.close();
         await this.end();
     }

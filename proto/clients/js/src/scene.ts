@@ -3,6 +3,7 @@ import { type Follow, follow } from "./events.js";
 import { Lost, Problem, type ProblemBody, Unanswered } from "./problem.js";
 import { answersIds } from "./queries.js";
 import type { Call, Reply, Request, Sender } from "./sender.js";
+import { linked } from "./stop.js";
 import type {
     Answer,
     At,
@@ -364,8 +365,19 @@ export class Scene {
         } while (cursor !== undefined);
     }
 
-    /** Follows the scene, over breaks and restarts of the daemon, until the scene is deleted or the signal ends it. */
-    events({ signal, silence, ...which }: Topics & Follow = {}): AsyncGenerator<SceneEvent> {
+    /** Follows the scene, over breaks and restarts of the daemon, until the scene is deleted, the signal ends it, or the client is
+     * closed. */
+    async *events({ signal, silence, ...which }: Topics & Follow = {}): AsyncGenerator<SceneEvent> {
+        const stop = new AbortController();
+        const unlink = [signal, this.sender.closed].map((ending) => linked(ending, stop));
+        try {
+            yield* this.followed(which, { signal: stop.signal, silence });
+        } finally {
+            for (const one of unlink) one();
+        }
+    }
+
+    private followed(which: Topics, how: Follow): AsyncGenerator<SceneEvent> {
         const path = `${this.path}/events${asked(which)}`;
         return follow(async (last, first, signal) => {
             const headers: Record<string, string> = { Accept: "text/event-stream" };
@@ -385,7 +397,7 @@ export class Scene {
                 await this.lost(known);
                 return open();
             }
-        }, { signal, silence });
+        }, how);
     }
 
     // ---- Rules ------------------------------------------------------------------------------------

@@ -66,6 +66,8 @@ async function* ending(body: AsyncIterable<Uint8Array>, unlink: () => void): Asy
 const DEBUG = (globalThis as { process?: { env?: Record<string, string> } }).process?.env?.OBBD_DEBUG === "1";
 
 export class Sender {
+    /** Aborted when the client is closed: then its event streams end. */
+    readonly closed = new Stop();
     private token: string | undefined;
     private asking: Promise<string> | undefined;
 
