@@ -21,7 +21,7 @@ import { createConnection, createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { startDaemon, until } from "../support/daemon.mjs";
+import { startDaemon, TIMEOUT_MS, until } from "../support/daemon.mjs";
 import { run, test } from "../support/sums.mjs";
 import { installed, obbd, plain } from "./js.mjs";
 
@@ -528,11 +528,17 @@ test("a unix socket, and the address of OBBD_URL", async () => {
     delete process.env.OBBD_URL;
 });
 
-test("https, with a certificate that is trusted and with one that is not", async () => {
+/** The files of a certificate for this computer, and of its key. */
+function certificate() {
     const [cert, key] = ["cert.pem", "key.pem"].map((name) => join(folder, name));
     const made = ["req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "2", "-subj", "/CN=localhost"];
     const names = ["-addext", "subjectAltName=DNS:localhost,IP:127.0.0.1"];
     execFileSync("openssl", [...made, ...names, "-keyout", key, "-out", cert], { stdio: "pipe" });
+    return [cert, key];
+}
+
+test("https, with a certificate that is trusted and with one that is not", async () => {
+    const [cert, key] = certificate();
     const secure = await startDaemon(0, ["--tls-cert", cert, "--tls-key", key]);
     const program = join(fileURLToPath(installed), "secure.mjs");
     writeFileSync(
@@ -791,6 +797,21 @@ test("a spawned daemon ends with its program, however that ends", async () => {
         );
         await until(`${way}: its folder is gone`, () => !readdirSync(folder).some((name) => /^obbd-/.test(name)));
     }
+});
+
+test("a spawned daemon may speak https on its port", async () => {
+    const [cert, key] = certificate();
+    const program = join(fileURLToPath(installed), "spawns_secure.mjs");
+    writeFileSync(
+        program,
+        `import { spawn } from "@obbd/client";
+        const obbd = await spawn({ args: ["--tls-cert", process.argv[2], "--tls-key", process.argv[3]] });
+        console.log((await obbd.request("GET", "/healthz")).value.status, obbd.scene("yard").page);
+        await obbd.close();`,
+    );
+    const env = { ...process.env, OBBD_BIN: process.env.OBBD };
+    const { stdout, stderr } = spawnSync("node", [program, cert, key], { encoding: "utf8", env, timeout: TIMEOUT_MS });
+    assert.match(stdout, /^alive https:\/\/127\.0\.0\.1:\d+\/#yard\n$/, stderr);
 });
 
 // ---- The package ----------------------------------------------------------------------------------

@@ -46,7 +46,7 @@ export async function spawn(options: SpawnOptions = {}): Promise<Client> {
     let said = "";
     for await (const bytes of child.stdout) {
         said += bytes;
-        const page = /listening on (http:\S+)/.exec(said)?.[1];
+        const page = /listening on (https?:\S+)/.exec(said)?.[1];
         if (!page || !said.includes(socket)) continue;
         child.unref();
         for (const pipe of [child.stdin, child.stdout]) (pipe as unknown as { unref(): void }).unref();
