@@ -131,6 +131,26 @@ test("a connection is used again, but not if it was said to close, or if more ca
         });
 });
 
+test("the path of the address stands before each path", async () => {
+    const paths = [];
+    const server = createServer((socket) => {
+        socket.on("data", (bytes) => {
+            paths.push(bytes.toString("latin1").split(" ", 2)[1]);
+            socket.write("HTTP/1.1 204 No Content\r\n\r\n");
+        });
+    }).listen(0, "127.0.0.1");
+    await once(server, "listening");
+    const url = `http://127.0.0.1:${server.address().port}`;
+    for (const path of ["", "/", "/obbd", "/a/obbd%201/"]) {
+        const client = obbd.connect(url + path);
+        await client.request("GET", "/v1/scenes?limit=1");
+        assert.equal(client.curl("GET", "/v1/x"), `curl -s '${url}${path.replace(/\/$/, "")}/v1/x'`);
+        await client.close();
+    }
+    assert.deepEqual(paths, ["", "", "/obbd", "/a/obbd%201"].map((prefix) => `${prefix}/v1/scenes?limit=1`));
+    server.close();
+});
+
 test("requests of all sizes leave whole on one connection, and their answers tell their headers", async () => {
     const sizes = [3, 70_000, 20_000, 40_000, 0, 65_000];
     const echoing = (socket) => {

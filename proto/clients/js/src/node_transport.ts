@@ -14,12 +14,13 @@ export class NodeTransport implements Transport {
     readonly base: string;
     readonly socket?: string;
     private readonly host: string;
+    private readonly prefix: string;
     private readonly secure: boolean;
     private readonly to: net.NetConnectOpts & { servername?: string };
     private readonly idle: Connection[] = []; // the one that was used last stands last
     private session: Buffer | undefined;
 
-    /** @param url `http://host:port`, `https://host:port` or `unix:/path` */
+    /** @param url `http://host:port`, `https://host:port`, with or without a path, which then stands before each path; or `unix:/path` */
     constructor(
         url: string,
         readonly page: string | undefined = url.startsWith("unix:") ? undefined : url,
@@ -28,14 +29,16 @@ export class NodeTransport implements Transport {
             this.base = "http://localhost";
             this.socket = url.slice("unix:".length);
             this.host = "localhost";
+            this.prefix = "";
             this.secure = false;
             this.to = { path: this.socket };
         } else {
-            const { protocol, host, hostname, port } = new URL(url);
+            const { protocol, host, hostname, port, pathname } = new URL(url);
             if (protocol !== "http:" && protocol !== "https:")
                 throw new TypeError(`found the address ${url}; it is http://..., https://... or unix:/path`);
             this.base = url;
             this.host = host;
+            this.prefix = pathname.replace(/\/$/, "");
             this.secure = protocol === "https:";
             const name = hostname.replace(/^\[(.*)\]$/, "$1");
             const named = this.secure && net.isIP(name) === 0 ? { servername: name } : {};
@@ -48,7 +51,7 @@ export class NodeTransport implements Transport {
     async send(sent: Sent): Promise<Answer> {
         const { signal } = sent;
         if (signal.aborted) throw signal.reason;
-        const head = headOf(sent, this.host);
+        const head = headOf({ ...sent, path: this.prefix + sent.path }, this.host);
         const connection = this.taken() ?? this.made();
         const stop = () => connection.fail(signal.reason);
         signal.addEventListener("abort", stop, { once: true });
