@@ -131,6 +131,30 @@ test("a connection is used again, but not if it was said to close, or if more ca
         });
 });
 
+test("a time without end, or one that is longer than a timer can take, is waited for", async () => {
+    const answer = "HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\nContent-Length: 2\r\n\r\nok";
+    const busy = "HTTP/1.1 503 Busy\r\nRetry-After: 3000000\r\nContent-Length: 0\r\n\r\n";
+    for (const ms of [Infinity, 2 ** 31, 1e300]) {
+        await serving(
+            (socket) => setTimeout(() => socket.write(answer), 100),
+            async (client) => {
+                assert.equal((await client.request("GET", "/", undefined, { timeout: ms })).value, "ok");
+                const open = (signal) => client.stream("/", { signal });
+                for await (const _ of obbd.messages(open, { silence: ms }));
+            },
+        );
+        if (ms < 3e9) continue;
+        await serving(
+            (socket) => socket.write(busy),
+            async (client, seen) => {
+                const stop = AbortSignal.timeout(300);
+                await assert.rejects(client.request("GET", "/", undefined, { timeout: ms, retries: 3, signal: stop }), { name: "TimeoutError" });
+                assert.equal(seen.requests, 1, "a wait of 35 days");
+            },
+        );
+    }
+});
+
 test("the path of the address stands before each path", async () => {
     const paths = [];
     const server = createServer((socket) => {

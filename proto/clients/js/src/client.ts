@@ -7,7 +7,7 @@ import type { SceneEntry } from "./types.js";
 
 export interface ConnectOptions {
     token?: Token;
-    /** Milliseconds for a call with all its attempts; 10,000 by default. */
+    /** Milliseconds for a call with all its attempts; 10,000 by default, Infinity for no limit. */
     timeout?: number;
     /** How often a call may be sent again; 3 by default. */
     retries?: number;

@@ -1,6 +1,6 @@
 // Server-Sent Events: the messages of one connection, and a stream that goes on over many.
 import { Disconnected, Problem } from "./problem.js";
-import { linked, sleep } from "./stop.js";
+import { later, linked, sleep } from "./stop.js";
 import type { Received } from "./transport.js";
 import type { SceneEvent } from "./types.js";
 
@@ -44,7 +44,7 @@ async function* read(body: AsyncIterable<Uint8Array>, heard: () => void): AsyncG
 
 export interface Follow {
     signal?: AbortSignal | undefined;
-    /** Milliseconds without a byte after which the connection counts as broken; 45,000 by default. */
+    /** Milliseconds without a byte after which the connection counts as broken; 45,000 by default, Infinity for never. */
     silence?: number | undefined;
 }
 
@@ -60,7 +60,7 @@ export async function* messages(
     let timer: ReturnType<typeof setTimeout> | undefined;
     const heard = () => {
         clearTimeout(timer);
-        timer = setTimeout(() => stop.abort(new Disconnected(`nothing was heard for ${silence} ms`)), silence);
+        timer = later(() => stop.abort(new Disconnected(`nothing was heard for ${silence} ms`)), silence);
     };
     try {
         const { body } = await open(stop.signal);

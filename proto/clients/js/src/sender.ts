@@ -2,7 +2,7 @@
 import { decode, encodeToSend, needsCbor } from "./cbor.js";
 import { curl, plain } from "./curl.js";
 import { Disconnected, Problem, type ProblemBody, Unknown } from "./problem.js";
-import { linked, sleep, Stop } from "./stop.js";
+import { later, linked, sleep, Stop } from "./stop.js";
 import { type Answer, type Received, Refused, type Transport } from "./transport.js";
 
 const CBOR = "application/cbor";
@@ -13,7 +13,7 @@ const utf8 = new TextDecoder();
 const WAIT_MS = { first: 50, most: 2000 }; // before another attempt, where the daemon names no time
 
 export interface Call {
-    /** Milliseconds for the call with all its attempts. */
+    /** Milliseconds for the call with all its attempts; Infinity for no limit. */
     timeout?: number;
     /** How often the call may be sent again. */
     retries?: number;
@@ -107,7 +107,7 @@ export class Sender {
     ): Promise<T> {
         const { timeout = this.settings.timeout, retries = this.settings.retries } = request;
         const end = Date.now() + timeout;
-        const timer = setTimeout(() => stop.abort(new Disconnected(`no answer within ${timeout} ms`)), timeout);
+        const timer = later(() => stop.abort(new Disconnected(`no answer within ${timeout} ms`)), timeout);
         const seen = { cut: false, cancelled: 0, refusedToken: false };
         /** What the caller sees when no more attempt is made. */
         const given = (error: Disconnected | Problem) =>

@@ -41,13 +41,20 @@ export function linked(signal: Ending | undefined, stop: { abort(reason: unknown
     return () => signal.removeEventListener("abort", cancel);
 }
 
+const LONGEST_MS = 2 ** 31 - 1; // a timer that is to take longer fires at once
+
+/** Acts after so many milliseconds, or after 24 days, if that is sooner; never for Infinity. */
+export function later(act: () => void, ms: number): ReturnType<typeof setTimeout> | undefined {
+    return ms === Infinity ? undefined : setTimeout(act, Math.min(ms, LONGEST_MS));
+}
+
 export function sleep(ms: number, signal?: Ending): Promise<void> {
     return new Promise((resolve, reject) => {
         const stop = () => {
             clearTimeout(timer);
             reject(signal?.reason);
         };
-        const timer = setTimeout(() => {
+        const timer = later(() => {
             signal?.removeEventListener("abort", stop);
             resolve();
         }, ms);
