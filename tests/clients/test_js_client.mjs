@@ -366,6 +366,22 @@ test("export and import, as a stream", async () => {
     assert.equal(boxes, 2000);
     const lines = async (one) => (await new Response(one.export()).text()).split("\n").slice(1).join("\n");
     assert.equal(await lines(other), await lines(scene));
+    await scene.learn(["box 1"]);
+    await assert.rejects(scene.import("no lines"), { status: 400 });
+    assert.deepEqual(scene.ids(["box 1"]), Uint32Array.of(2), "an import that is refused changes nothing");
+    await scene.import(await new Response(other.export()).text());
+    assert.throws(() => scene.ids(["box 1"]), RangeError);
+    await scene.learn(["box 1"]);
+    const put = JSON.stringify({ revision: 1, time: 0, removed: 0, put: 1, posed: 0, transformed: 0, ids: { a: 5 }, results: [] });
+    const answer = `HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: ${put.length}\r\n\r\n${put}`;
+    const cutting = createServer((socket) => socket.once("data", () => (socket.write(answer), socket.once("data", () => socket.destroy()))));
+    await once(cutting.listen(0, "127.0.0.1"), "listening");
+    const cut = connect(`http://127.0.0.1:${cutting.address().port}`, { retries: 0 }).scene("yard");
+    await cut.put({ a: CUBE(0) });
+    assert.deepEqual(cut.ids(["a"]), Uint32Array.of(5));
+    await assert.rejects(cut.import("lines"), obbd.Unknown);
+    assert.throws(() => cut.ids(["a"]), RangeError, "an import that may have been made");
+    cutting.close();
 });
 
 test("a scene that was deleted and made again is noticed, and its boxes are put again", async () => {

@@ -1,6 +1,6 @@
 // A scene: its boxes, commits, queries and events, and what the client knows of it: the ids of names, and their epoch.
 import { type Follow, follow } from "./events.js";
-import { Lost, Problem, type ProblemBody, Unanswered } from "./problem.js";
+import { Disconnected, Lost, Problem, type ProblemBody, Unanswered } from "./problem.js";
 import { answersIds } from "./queries.js";
 import type { Call, Reply, Request, Sender } from "./sender.js";
 import { linked } from "./stop.js";
@@ -338,18 +338,16 @@ export class Scene {
     async import(lines: string | Uint8Array | ReadableStream<Uint8Array>, call: Call = {}): Promise<SceneInfo> {
         const body =
             lines instanceof ReadableStream ? await new Response(lines as ReadableStream<Uint8Array<ArrayBuffer>>).text() : lines;
-        this.known.clear(); // boxes get new ids
         const headers = { "Content-Type": LINES };
-        return (
-            await this.send<SceneInfo>({
-                ...call,
-                method: "POST",
-                path: `${this.path}/import`,
-                body,
-                headers,
-                changes: true,
-            })
-        ).value;
+        const request = { ...call, method: "POST", path: `${this.path}/import`, body, headers, changes: true };
+        try {
+            const { value } = await this.send<SceneInfo>(request);
+            this.known.clear(); // boxes got new ids
+            return value;
+        } catch (error) {
+            if (!(error instanceof Problem || error instanceof Disconnected)) this.known.clear(); // it may have been made
+            throw error;
+        }
     }
 
     /** The queries that the scene recorded (`record` of its settings), page by page. */
