@@ -539,7 +539,10 @@ test("a unix socket, and the address of OBBD_URL", async () => {
     assert.equal(connect().scene("x").page, "http://localhost:7480/#x");
     const away = connect("unix:/nowhere").request("GET", "/healthz", undefined, { retries: 0 });
     await assert.rejects(away, { message: "no connection to /nowhere: connect ENOENT /nowhere" });
+    process.env.OBBD_URL = "";
+    for (const none of [undefined, ""]) assert.equal(connect(none).scene("x").page, "http://localhost:7480/#x");
     process.env.OBBD_URL = daemon.url;
+    assert.equal(connect("").scene("x").page, `${daemon.url}/#x`);
     assert.equal((await connect().request("GET", "/healthz")).value.status, "alive");
     delete process.env.OBBD_URL;
 });
@@ -662,6 +665,7 @@ test("a request as a command says its method only where curl would choose anothe
     assert.equal(obbd.curl("POST", "/v1/x", { a: "it's" }), `curl -s --json '{"a":"it'\\''s"}' ${at("/v1/x")}`);
     assert.equal(obbd.curl("PATCH", "/v1/x", { a: 1 }), `curl -s -X PATCH --json '{"a":1}' ${at("/v1/x")}`);
     assert.equal(obbd.curl("DELETE", "/v1/x"), `curl -s -X DELETE ${at("/v1/x")}`);
+    assert.equal(obbd.curl("POST", "/v1/x", new TextEncoder().encode('{"a":"\u2603"}')), `curl -s --json '{"a":"\u2603"}' ${at("/v1/x")}`);
 });
 
 test("the messages of one connection, with the ids by which the next one goes on", async () => {
@@ -698,10 +702,18 @@ test("OBBD_DEBUG=1 prints each request as a curl that works", () => {
     const program = join(fileURLToPath(installed), "debug.mjs");
     writeFileSync(
         program,
-        `import { connect, pairs } from "@obbd/client";
-        const scene = connect(process.argv[2]).scene("it's");
+        `import { connect, encode, pairs } from "@obbd/client";
+        const obbd = connect(process.argv[2]);
+        const scene = obbd.scene("it's");
+        const joined = (parts) => Uint8Array.from(parts.flatMap((part) => [...part]));
         await scene.put({ a: ${JSON.stringify(CUBE(0))} });
-        await scene.query(pairs(Uint32Array.of(1, 1), { by: "id" }));`,
+        await scene.query(pairs(Uint32Array.of(1, 1), { by: "id" }));
+        const path = "/v1/scenes/it's/query/pairs";
+        const query = { pairs: Uint32Array.of(1, 1), by: "id" };
+        const text = new TextEncoder().encode('{"pairs":[[1,1]],"by":"id"}');
+        await obbd.request("POST", path, text, { headers: { "Content-Type": "application/json" } });
+        await obbd.request("POST", path, joined(encode(query)), { headers: { "content-type": "application/cbor" } });
+        await obbd.request("POST", path, Uint8Array.of(0xff), { headers: { "Content-Type": "application/cbor" } }).catch(() => {});`,
     );
     const { stderr, status } = spawnSync("node", [program, daemon.url], {
         encoding: "utf8",
@@ -709,8 +721,8 @@ test("OBBD_DEBUG=1 prints each request as a curl that works", () => {
     });
     assert.equal(status, 0, stderr);
     const commands = stderr.trim().split("\n");
-    assert.equal(commands.length, 2);
-    assert.deepEqual(JSON.parse(execFileSync("sh", ["-c", commands[1]])).results, [{ overlap: true }]);
+    assert.equal(commands.length, 5);
+    for (const command of commands.slice(1, 4)) assert.deepEqual(JSON.parse(execFileSync("sh", ["-c", command])).results, [{ overlap: true }], command);
 });
 
 test("spawn finds the daemon by OBBD_BIN, then in its package, then on the PATH", () => {
