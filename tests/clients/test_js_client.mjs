@@ -437,6 +437,10 @@ test("numbers that JSON.stringify would change arrive as they are", async () => 
     const { center, data } = await scene.box("a");
     assert.ok(Object.is(center[0], -0));
     assert.equal(data.n, 2 ** 70);
+    await scene.patch("a", { data: { n: 2n ** 60n + 1n } });
+    assert.equal((await scene.box("a")).data.n, 2 ** 60, "JSON rounds");
+    const { value } = await client.request("GET", `/v1/scenes/${scene.name}/boxes/a`, undefined, { media: "cbor" });
+    assert.equal(value.data.n, 2n ** 60n + 1n);
     await assert.rejects(scene.put({ a: CUBE(Number.NaN) }), { type: "/problems/bad-number", pointer: "/put/a/center/0" });
 });
 
@@ -601,6 +605,8 @@ test("the same by fetch, as in a browser", async () => {
         browser.connect("http://127.0.0.1:1").request("GET", "/healthz", undefined, { retries: 0 }),
         browser.Disconnected,
     );
+    await assert.rejects(browser.connect("http://127.0.0.1:1").request("DELETE", "/v1/scenes/x"), browser.Unknown);
+    await assert.rejects(connect("http://127.0.0.1:1").request("DELETE", "/v1/scenes/x"), obbd.Disconnected, "node tells a refusal");
     const stop = new AbortController();
     const sockets = [];
     const silent = createServer((socket) => stop.abort(new Error("enough"), sockets.push(socket))).listen(0, "127.0.0.1");
