@@ -472,12 +472,12 @@ static partial class Checks
         return null;
     }
 
-    static unsafe void MoveByPointer(ObbdTick tick)
+    static unsafe void MoveByPointer(ObbdTick tick, uint[] owner = null)
     {
         uint id = 1;
         var center = stackalloc double[3];
         center[0] = center[1] = center[2] = 7;
-        tick.Poses(&id, center, null, 1);
+        tick.Poses(&id, center, null, 1, owner);
     }
 
     public static object PlainCalls(ObbdClient client, ObbdMap arguments)

@@ -197,12 +197,34 @@ static partial class Checks
         Near(scene.Box("b").Numbers("center")[2], 6);
         Near(scene.Box("b").Numbers("rotation")[0], 1);
         centers[1].z = 7;
-        tick.Poses(new global::Unity.Collections.NativeArray<uint>(ids), new global::Unity.Collections.NativeArray<Vector3>(centers),
-            new global::Unity.Collections.NativeArray<Quaternion>(rotations), 2);
+        var nativeIds = new global::Unity.Collections.NativeArray<uint>(ids);
+        var nativeCenters = new global::Unity.Collections.NativeArray<Vector3>(centers);
+        var nativeRotations = new global::Unity.Collections.NativeArray<Quaternion>(rotations);
+        tick.Poses(nativeIds, nativeCenters, nativeRotations, 2, null);
         int ray = tick.Ray(new Ray(new Vector3(4, 5, 0), new Vector3(0, 0, 1)).ToObbd(50));
         tick.SendAndWait();
         Same(tick.Hit(ray, out ObbdHit hit), true);
         Same(hit.Point.ToUnity().z, 6f);
+        uint[] owner = scene.Ids(new[] { "a", "b" });
+        scene.Lost += one => one.Put(new ObbdMap { { "b", CubeMap(9) }, { "a", CubeMap(0) } }); // so 1 is another box
+        using (ObbdClient another = Other(arguments))
+            another.Scene(scene.Name).Delete();
+        Throws<ObbdLost>(() => scene.Query(new ObbdMap { { "kind", "all-pairs" } }));
+        tick.Poses(owner, centers, rotations, 1);
+        Throws<ObbdLost>(tick.SendAndWait);
+        tick.Poses(nativeIds, nativeCenters, nativeRotations, 1, owner);
+        Throws<ObbdLost>(tick.SendAndWait);
+        MoveByPointer(tick, owner);
+        Throws<ObbdLost>(tick.SendAndWait);
+        Near(scene.Box("b").Numbers("center")[0], 9, "no wrong box was moved");
+        owner = scene.Ids(new[] { "b" });
+        tick.Poses(owner, centers, rotations, 1);
+        tick.SendAndWait();
+        tick.Poses(nativeIds, nativeCenters, nativeRotations, 1, owner);
+        tick.SendAndWait();
+        MoveByPointer(tick, owner);
+        tick.SendAndWait();
+        Near(scene.Box("b").Numbers("center")[0], 7);
         return null;
     }
 

@@ -148,16 +148,17 @@ namespace Obbd
         }
 
         /// <summary>
-        /// Moves n boxes: 3n numbers of centres and 4n of rotations, which may be null. They are copied.
+        /// Moves n boxes: 3n numbers of centres and 4n of rotations, which may be null. They are copied. `owner` is the array of
+        /// `Ids` from which the ids are: if it is of another epoch, they are refused. Without it, they are taken for ids of now.
         /// </summary>
-        public unsafe void Poses(uint* ids, float* centers, float* rotations, int n)
+        public unsafe void Poses(uint* ids, float* centers, float* rotations, int n, uint[] owner = null)
         {
-            Poses(ids, centers, rotations, n, false, scene.Epoch);
+            Poses(ids, centers, rotations, n, false, scene.EpochOf(owner));
         }
 
-        public unsafe void Poses(uint* ids, double* centers, double* rotations, int n)
+        public unsafe void Poses(uint* ids, double* centers, double* rotations, int n, uint[] owner = null)
         {
-            Poses(ids, centers, rotations, n, true, scene.Epoch);
+            Poses(ids, centers, rotations, n, true, scene.EpochOf(owner));
         }
 
         /// <summary>

@@ -30,21 +30,27 @@ namespace Obbd.Unity
             return new Vector3((float)v.X, (float)v.Y, (float)v.Z);
         }
 
-        /// <summary>Moves the first n boxes. Arrays of vectors and quaternions lie as the daemon takes them.</summary>
+        /// <summary>
+        /// Moves the first n boxes. Arrays of vectors and quaternions lie as the daemon takes them. Ids that are of another epoch are
+        /// refused.
+        /// </summary>
         public static unsafe void Poses(this ObbdTick tick, uint[] ids, Vector3[] centers, Quaternion[] rotations, int n)
         {
             fixed (uint* i = ids)
             fixed (Vector3* c = centers)
             fixed (Quaternion* r = rotations)
-                tick.Poses(i, (float*)c, (float*)r, n);
+                tick.Poses(i, (float*)c, (float*)r, n, ids);
         }
 
-        /// <summary>The same with the arrays that jobs fill, as those of TransformAccessArray.</summary>
+        /// <summary>
+        /// The same with the arrays that jobs fill, as those of TransformAccessArray. `owner` is the array of `Ids` from which the ids
+        /// were copied, for a NativeArray does not tell of which epoch it is; null: they are taken for ids of now.
+        /// </summary>
         public static unsafe void Poses(this ObbdTick tick, NativeArray<uint> ids, NativeArray<Vector3> centers,
-            NativeArray<Quaternion> rotations, int n)
+            NativeArray<Quaternion> rotations, int n, uint[] owner)
         {
             tick.Poses((uint*)ids.GetUnsafeReadOnlyPtr(), (float*)centers.GetUnsafeReadOnlyPtr(),
-                (float*)rotations.GetUnsafeReadOnlyPtr(), n);
+                (float*)rotations.GetUnsafeReadOnlyPtr(), n, owner);
         }
     }
 }
