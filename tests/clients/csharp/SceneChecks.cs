@@ -237,6 +237,18 @@ static partial class Checks
         Near(b.Numbers("center")[1], 2);
         Near(b.Numbers("half_extents")[0], 2);
         Near(b.Map("aabb").Numbers("max")[1], 4, "turned by 90 degrees");
+        tick.Begin(500);
+        tick.Pose("b", V(0, 2, 0));
+        tick.SendAndWait();
+        tick.Begin(20);
+        tick.Pose("b", V(0, 2, 0));
+        Same(Throws<ObbdProblem>(tick.SendAndWait).Type, "/problems/time-backwards");
+        tick.Begin(20);
+        tick.Restart = true;
+        tick.Pose("b", V(0, 2, 0));
+        tick.SendAndWait();
+        Same(tick.Time, 20.0);
+        Same(tick.Restart, false, "Send clears it");
         tick.IfRevision = 1;
         tick.Transform("b", V(0, 2, 0));
         Same(Throws<ObbdProblem>(tick.SendAndWait).Type, "/problems/revision");

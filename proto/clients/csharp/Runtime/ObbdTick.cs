@@ -52,7 +52,7 @@ namespace Obbd
             this.time = time;
             IfRevision = null;
             Id = null;
-            IgnoreMissing = stale = inColumns = false;
+            IgnoreMissing = Restart = stale = inColumns = false;
             epoch = "";
         }
 
@@ -72,6 +72,12 @@ namespace Obbd
         /// Poses and transforms of boxes that are not there are skipped. `Begin` and `Send` clear it.
         /// </summary>
         public bool IgnoreMissing { get; set; }
+
+        /// <summary>
+        /// The scene's clock begins anew at the time of this commit, which may be before that of the last one: for a program that
+        /// starts its own clock again. The history before is gone then. `Begin` and `Send` clear it.
+        /// </summary>
+        public bool Restart { get; set; }
 
         /// <summary>Milliseconds for the call with all its attempts; null for those of the client.</summary>
         public int? Timeout { get; set; }
@@ -694,7 +700,7 @@ namespace Obbd
 
         void Write(CborWriter to, string id)
         {
-            to.Map((double.IsNaN(time) ? 0 : 1) + (id == null ? 0 : 1) + (IfRevision == null ? 0 : 1) + (IgnoreMissing ? 1 : 0)
+            to.Map((double.IsNaN(time) ? 0 : 1) + (id == null ? 0 : 1) + (IfRevision == null ? 0 : 1) + (IgnoreMissing ? 1 : 0) + (Restart ? 1 : 0)
                 + (removeCount > 0 ? 1 : 0) + (frameCount > 0 ? 1 : 0) + (putCount > 0 ? 1 : 0) + (moveCount + poseCount > 0 ? 1 : 0)
                 + (turnCount > 0 ? 1 : 0) + (queryCount > 0 ? 1 : 0));
             if (!double.IsNaN(time))
@@ -711,6 +717,11 @@ namespace Obbd
             if (IgnoreMissing)
             {
                 to.Text("ignore_missing");
+                to.Bool(true);
+            }
+            if (Restart)
+            {
+                to.Text("restart");
                 to.Bool(true);
             }
             Section(to, "remove", removes, removeCount, false);
