@@ -97,6 +97,11 @@ def every_kind_of_query_of_a_tick():
 
 
 @test
+def a_distance_or_a_limit_that_is_none_is_refused_by_the_daemon():
+    check("WrongDistances")
+
+
+@test
 def shots_into_the_past_and_what_they_saw():
     check("Times")
 

@@ -169,6 +169,30 @@ static partial class Checks
         return free + 1;
     }
 
+    /// <summary>Numbers that the daemon refuses, with where they stand: a ray without an end is one of 0.</summary>
+    public static object WrongDistances(ObbdClient client, ObbdMap arguments)
+    {
+        ObbdTick tick = Fresh(client).NewTick();
+        tick.Put("a", Cube(50));
+        tick.SendAndWait();
+        foreach (double wrong in new[] { -1, double.NaN, double.NegativeInfinity })
+        {
+            var rays = new[] { new ObbdRay(V(0, 0, 0), V(1, 0, 0)), new ObbdRay(V(0, 0, 0), V(1, 0, 0), wrong) };
+            tick.Ray(rays[1]);
+            Same(Throws<ObbdProblem>(tick.SendAndWait).Pointer, "/queries/0/rays/0/max_distance", "" + wrong);
+            tick.Rays(rays, 2);
+            Same(Throws<ObbdProblem>(tick.SendAndWait).Pointer, "/queries/0/rays/max_distances/1", "" + wrong);
+            tick.Nearest(V(0, 0, 0), 1, wrong);
+            Same(Throws<ObbdProblem>(tick.SendAndWait).Pointer, "/queries/0/max_distance", "" + wrong);
+        }
+        tick.Point(V(0, 0, 0), new ObbdAsk { Limit = -1 });
+        Same(Throws<ObbdProblem>(tick.SendAndWait).Pointer, "/queries/0/limit");
+        int first = tick.Ray(new ObbdRay(V(0, 0, 0), V(1, 0, 0))), second = tick.Nearest(V(0, 0, 0));
+        tick.SendAndWait();
+        Same(tick.Hit(first, out ObbdHit hit) && tick.Box(second, 0) == 1, true, "none is stated");
+        return null;
+    }
+
     /// <summary>Shots into the past, in every way to say when.</summary>
     public static object Times(ObbdClient client, ObbdMap arguments)
     {

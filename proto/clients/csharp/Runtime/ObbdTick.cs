@@ -314,12 +314,12 @@ namespace Obbd
             Open("ray");
             Member("rays");
             queries.List(1);
-            queries.Map(ray.MaxDistance > 0 ? 3 : 2);
+            queries.Map(ray.MaxDistance != 0 ? 3 : 2);
             queries.Text("origin");
             queries.Vector(ray.Origin);
             queries.Text("direction");
             queries.Vector(ray.Direction);
-            if (ray.MaxDistance > 0)
+            if (ray.MaxDistance != 0)
             {
                 queries.Text("max_distance");
                 queries.Double(ray.MaxDistance);
@@ -335,7 +335,7 @@ namespace Obbd
         {
             bool ends = false;
             for (int i = 0; i < n; i++)
-                ends |= rays[i].MaxDistance > 0;
+                ends |= rays[i].MaxDistance != 0;
             Open("ray");
             Member("rays");
             queries.Map(2 + (ends ? 1 : 0) + (times != null ? 1 : 0));
@@ -457,7 +457,7 @@ namespace Obbd
             return Close(ref ask, false);
         }
 
-        /// <summary>Which boxes are nearest to a point, and not beyond `maxDistance` if that is more than 0?</summary>
+        /// <summary>Which boxes are nearest to a point, and not beyond `maxDistance` unless that is 0?</summary>
         public int Nearest(ObbdVector point, int k = 1, double maxDistance = 0, ObbdAsk ask = default(ObbdAsk))
         {
             Open("nearest");
@@ -466,7 +466,7 @@ namespace Obbd
             queries.Vector(point);
             Member("k");
             queries.Whole(k);
-            if (maxDistance > 0)
+            if (maxDistance != 0)
             {
                 Member("max_distance");
                 queries.Double(maxDistance);
@@ -540,7 +540,7 @@ namespace Obbd
                     CborWriter.LittleEndian(to + origins + 24 * i, rays[i].Origin);
                     CborWriter.LittleEndian(to + directions + 24 * i, rays[i].Direction);
                     if (ends)
-                        CborWriter.LittleEndian(to + distances + 8 * i, rays[i].MaxDistance > 0 ? rays[i].MaxDistance : 1e9);
+                        CborWriter.LittleEndian(to + distances + 8 * i, rays[i].MaxDistance != 0 ? rays[i].MaxDistance : 1e9);
                 }
         }
 
@@ -576,7 +576,7 @@ namespace Obbd
                 Member("margin");
                 queries.Double(ask.Margin);
             }
-            if (ask.Limit > 0)
+            if (ask.Limit != 0)
             {
                 Member("limit");
                 queries.Whole(ask.Limit);
