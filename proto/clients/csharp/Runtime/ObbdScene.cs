@@ -405,8 +405,17 @@ namespace Obbd
         /// <summary>Replaces the scene by exported lines.</summary>
         public ObbdMap Import(string lines)
         {
-            ForgetIds(); // boxes get new ones
-            return Send("POST", "/import", lines, true, Epoch, false, false, null, null, "Content-Type", Sender.LinesType).Map;
+            try
+            {
+                ObbdMap made = Send("POST", "/import", lines, true, Epoch, false, false, null, null, "Content-Type", Sender.LinesType).Map;
+                ForgetIds(); // boxes got new ones
+                return made;
+            }
+            catch (ObbdUnknown)
+            {
+                ForgetIds(); // it may have been made
+                throw;
+            }
         }
 
         /// <summary>
