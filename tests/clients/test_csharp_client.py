@@ -92,6 +92,19 @@ def ids_of_boxes_that_were_put_and_of_boxes_that_were_there_before():
 
 
 @test
+def ids_of_boxes_that_another_program_removed_and_put_again():
+    check("IdsOfOthers")
+
+
+@test
+def a_put_whose_ids_cannot_be_read_behind_it_has_its_answer():
+    file = Path(token_file(FOLDER, "writes"))
+    file.write_text(file.read_text(encoding="utf-8").replace('"read", ', ""), encoding="utf-8")
+    with Daemon("--token-file", str(file)) as guarded:
+        check("PutWithoutReading", guarded=guarded.url, token="writes")
+
+
+@test
 def every_kind_of_query_of_a_tick():
     assert check("Queries") == 23
 
@@ -199,6 +212,13 @@ BUSY = http(503, '{"type":"/problems/unavailable","title":"busy","status":503,"d
 
 
 @test
+def an_import_that_is_refused_leaves_the_ids_as_they_are():
+    put = COMMITTED.replace('"put":0', '"put":1,"ids":{"a":5}').replace('{"count":2,"pairs":[]}', "")
+    with Scripted(http(200, put, "Connection: close"), None) as server:
+        CLIENT("Imports", url=server.url)
+
+
+@test
 def a_polled_tick_never_waits_whatever_the_server_does():
     def against(*answers, **how):
         with Scripted(*answers) as server:
@@ -211,13 +231,6 @@ def a_polled_tick_never_waits_whatever_the_server_does():
     assert against(BUSY, time=5) == ("ObbdProblem", 0, 0, 1), "a tick is not"
     assert against(None, http(200, COMMITTED)) == (None, 7, 2, 2), "what has an id is sent again behind a cut"
     assert against(None, time=5) == ("ObbdUnknown", 0, 0, 1)
-@test
-def an_import_that_is_refused_leaves_the_ids_as_they_are():
-    put = COMMITTED.replace('"put":0', '"put":1,"ids":{"a":5}').replace('{"count":2,"pairs":[]}', "")
-    with Scripted(http(200, put, "Connection: close"), None) as server:
-        CLIENT("Imports", url=server.url)
-
-
     assert against(http(200, '{"revision":7,'), time=5) == ("ObbdUnknown", 0, 0, 1), "an answer that nobody can read"
     unanswered = COMMITTED.replace('{"count":2,"pairs":[]}', '{"problem":{"type":"/problems/unavailable","status":503,"detail":"x"}}')
     assert against(http(200, unanswered), time=5) == ("ObbdUnanswered", 7, 0, 1), "the commit was made"

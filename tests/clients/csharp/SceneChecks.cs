@@ -73,6 +73,91 @@ static partial class Checks
         return null;
     }
 
+    /// <summary>Ids of boxes that another program removed and put again are read by Learn, and behind a put.</summary>
+    public static object IdsOfOthers(ObbdClient client, ObbdMap arguments)
+    {
+        foreach (uint count in new uint[] { 2, 100 }) // few are read one by one, many by listing
+        {
+            ObbdScene scene = Fresh(client);
+            ObbdScene other = Other(arguments).Scene(scene.Name);
+            var names = new List<string>();
+            var boxes = new ObbdMap();
+            for (int i = 0; i < count; i++)
+            {
+                names.Add("box " + i);
+                boxes.Add(names[i], CubeMap(3 * i));
+            }
+            Action again = () =>
+            {
+                other.Commit(new ObbdMap { { "remove", names } });
+                other.Commit(new ObbdMap { { "put", boxes } });
+            };
+            scene.Put(boxes);
+            Same(scene.IdOf(names[1]), 2u);
+            again();
+            scene.Learn(names);
+            Same(scene.IdOf(names[1]), 2 + count);
+            again();
+            scene.Put(boxes);
+            Same(scene.IdOf(names[1]), 2 + 2 * count);
+            again();
+            ObbdTick tick = scene.NewTick();
+            for (int i = 0; i < count; i++)
+                tick.Put(names[i], Cube(3 * i));
+            tick.Put("new", Cube(-9));
+            tick.SendAndWait();
+            Same(scene.IdOf(names[1]), 2 + 3 * count);
+            Same(scene.NameOf(2 + 3 * count), names[1]);
+            Same(scene.IdOf("new"), 1 + 4 * count);
+            other.Commit(new ObbdMap { { "remove", names.GetRange(1, (int)count - 1) } });
+            scene.Learn(names);
+            Same(scene.IdOf(names[0]), 1 + 3 * count);
+            Throws<KeyNotFoundException>(() => scene.IdOf(names[1]), "is not known");
+        }
+        return null;
+    }
+
+    /// <summary>A put whose ids cannot be read behind it has its answer; `guarded` is a daemon where `token` may only write.</summary>
+    public static object PutWithoutReading(ObbdClient client, ObbdMap arguments)
+    {
+        Func<ObbdScene> yard = () => new ObbdClient(arguments.Text("guarded"), new ObbdOptions { Token = arguments.Text("token") }).Scene("yard");
+        var boxes = new ObbdMap { { "a", CubeMap(0) } };
+        yard().Put(boxes);
+        ObbdScene scene = yard();
+        Same(scene.Put(boxes).Number("put"), 1.0);
+        Throws<KeyNotFoundException>(() => scene.IdOf("a"), "is not known");
+        ObbdTick tick = scene.NewTick();
+        tick.Put("a", Cube(5));
+        tick.Put("b", Cube(9));
+        tick.SendAndWait();
+        Same(tick.Revision, 2L);
+        Same(scene.IdOf("b"), 2u);
+        Throws<KeyNotFoundException>(() => scene.IdOf("a"), "is not known");
+        Same(Throws<ObbdProblem>(() => scene.Learn(new[] { "a" })).Status, 403);
+        return null;
+    }
+
+    /// <summary>
+    /// An import that is refused leaves the ids as they are, one that was made forgets them, and one that is cut, too: `url` is
+    /// a server that answers a put of "a" and cuts the next request.
+    /// </summary>
+    public static object Imports(ObbdClient client, ObbdMap arguments)
+    {
+        ObbdScene scene = Fresh(client);
+        scene.Put(new ObbdMap { { "a", CubeMap(0) } });
+        string lines = scene.Export();
+        Same(Throws<ObbdProblem>(() => scene.Import("no lines")).Status, 400);
+        Same(scene.IdOf("a"), 1u);
+        scene.Import(lines);
+        Throws<KeyNotFoundException>(() => scene.IdOf("a"));
+        ObbdScene cut = Other(arguments).Scene("yard");
+        cut.Put(new ObbdMap { { "a", CubeMap(0) } });
+        Same(cut.IdOf("a"), 5u);
+        Throws<ObbdUnknown>(() => cut.Import(lines));
+        Throws<KeyNotFoundException>(() => cut.IdOf("a"));
+        return null;
+    }
+
     /// <summary>Every kind of query of a tick, each with what it must find.</summary>
     public static object Queries(ObbdClient client, ObbdMap arguments)
     {

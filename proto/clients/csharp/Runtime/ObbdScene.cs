@@ -146,28 +146,40 @@ namespace Obbd
                     Note((string)names[i], list[i]);
             if (committed["ids"] is uint[] array)
                 Give(array);
-            if (!committed.Has("ids_omitted"))
-                return;
+            if (committed.Has("ids_omitted"))
+                LearnPut(commit.Map("put"), committed);
+        }
+
+        void LearnPut(ObbdMap put, ObbdMap committed)
+        {
+            var untold = new List<string>();
+            ObbdMap told = committed.Map("ids");
+            if (put == null || (put["names"] is IList && committed.Has("ids")))
+                return; // columns, whose ids are all told
+            if (put["names"] is IList columns)
+                foreach (object name in columns)
+                    untold.Add((string)name);
+            else
+                foreach (var box in put)
+                    if (told == null || !told.Has(box.Key))
+                        untold.Add(box.Key);
+            LearnUntold(untold);
+        }
+
+        /// <summary>
+        /// Asks for the ids of boxes that were put and whose ids the answer does not tell: of all that were there before, for another
+        /// program may have removed a box and put it again. If an id cannot be read, it stays as it is: the commit was made.
+        /// </summary>
+        internal void LearnUntold(List<string> names)
+        {
             try
             {
-                LearnPut(commit.Map("put"));
+                Learn(names);
             }
             catch (Exception)
             {
                 // the commit was made, with ids or without
             }
-        }
-
-        void LearnPut(ObbdMap put)
-        {
-            var names = new List<string>();
-            if (put["names"] is IList columns)
-                foreach (object name in columns)
-                    names.Add((string)name);
-            else
-                foreach (var box in put)
-                    names.Add(box.Key);
-            Learn(names);
         }
 
         /// <summary>
@@ -238,12 +250,14 @@ namespace Obbd
         // ---- Boxes and ids --------------------------------------------------------------------------
 
         /// <summary>
-        /// Puts boxes by name, or in columns. Their ids are known then, also of boxes that were there before.
+        /// Puts boxes by name, or in columns. Their ids are known then, also of boxes that were there before: those that the answer does
+        /// not tell are asked for. If that fails, these stay as they were, for the boxes were put.
         /// </summary>
         public ObbdMap Put(ObbdMap boxes, int? timeout = null, int? retries = null)
         {
             ObbdMap committed = Commit(new ObbdMap { { "put", boxes } }, timeout, retries);
-            LearnPut(boxes);
+            if (!committed.Has("ids_omitted"))
+                LearnPut(boxes, committed);
             return committed;
         }
 
@@ -277,16 +291,17 @@ namespace Obbd
             return named.TryGetValue(id, out string name) ? name : null;
         }
 
-        /// <summary>Reads the ids of boxes that are in the scene.</summary>
+        /// <summary>Reads the ids of boxes, also of those that are known. A box that is not in the scene has none then.</summary>
         public void Learn(IEnumerable<string> names)
         {
             var wanted = new HashSet<string>(names);
-            wanted.RemoveWhere(known.ContainsKey);
             if (wanted.Count > Few)
             {
                 foreach (ObbdMap box in Boxes())
                     if (wanted.Remove(box.Text("name")) && wanted.Count == 0)
                         return;
+                foreach (string name in wanted)
+                    Forget(name);
                 return;
             }
             foreach (string name in wanted)
@@ -296,7 +311,7 @@ namespace Obbd
                 }
                 catch (ObbdProblem problem) when (problem.Status == 404 && !(problem is ObbdLost))
                 {
-                    // not there, so not known
+                    Forget(name);
                 }
         }
 

@@ -796,7 +796,7 @@ namespace Obbd
         /// <summary>
         /// Sends the commit and waits for its answer. Throws the problem if there is one. Queries that were not answered behind
         /// the commit are asked again by the rules. The ids of all boxes that were put are known then, also of those that were
-        /// there before.
+        /// there before: those that the answer does not tell are asked for. If that fails, these stay as they were.
         /// </summary>
         public void SendAndWait()
         {
@@ -809,9 +809,7 @@ namespace Obbd
             }
             if (Problem != null)
                 throw Problem;
-            List<string> put = answer.NamesOf("put");
-            if (put != null)
-                scene.Learn(put);
+            scene.LearnUntold(answer.Untold());
         }
 
         // ---- The answer, of the last commit that was sent --------------------------------------------

@@ -233,17 +233,18 @@ namespace Obbd
             return commit.List("queries").ConvertAll(query => (ObbdMap)query);
         }
 
-        /// <summary>The names of a map of the commit, or of columns; null if it has none. Allocates.</summary>
-        internal List<string> NamesOf(string member)
+        /// <summary>The names of the boxes that the commit put, and whose ids the answer does not tell. Allocates.</summary>
+        internal List<string> Untold()
         {
-            CborReader sent = Sent();
-            if (!sent.Find(member))
-                return null;
             var names = new List<string>();
+            CborReader sent = Sent(), ids = At(begin);
+            if (!sent.Find("put"))
+                return names;
+            bool tells = ids.Find("ids");
             CborReader columns = sent;
             if (IsColumns(ref columns))
             {
-                for (int n = columns.List(); n > 0; n--)
+                for (int n = tells ? 0 : columns.List(); n > 0; n--)
                     names.Add(columns.Text());
                 return names;
             }
@@ -252,6 +253,13 @@ namespace Obbd
                 names.Add(sent.Text());
                 sent.Skip();
             }
+            var told = new HashSet<string>();
+            for (int n = tells && ids.Major == 5 ? ids.Map() : 0; n > 0; n--)
+            {
+                told.Add(ids.Text());
+                ids.Skip();
+            }
+            names.RemoveAll(told.Contains);
             return names;
         }
 
