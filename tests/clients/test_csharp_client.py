@@ -337,6 +337,13 @@ def events_go_on_over_a_restart():
         client("close")
 
 
+@test
+def events_end_when_their_client_is_disposed():
+    state = 'event: state\ndata: {"revision":1,"time":0,"pairs":[]}\n\n'
+    with Scripted(f"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\n\r\n{state}") as server:
+        CLIENT("DisposedEvents", url=server.url, daemon=DAEMON.url)
+
+
 # ---- Ways to the daemon -------------------------------------------------------------------------
 
 

@@ -801,6 +801,32 @@ static partial class Checks
         return null;
     }
 
+    /// <summary>
+    /// Streams end when their client is disposed: one that waits for a message, one whose daemon is not there any more, and one that
+    /// was not opened. `url` is a server that makes one stream and ends it.
+    /// </summary>
+    public static object DisposedEvents(ObbdClient client, ObbdMap arguments)
+    {
+        string name = Fresh(client).Name;
+        ObbdClient here = new ObbdClient(arguments.Text("daemon")), away = Other(arguments);
+        here.Scene(name).Put(new ObbdMap { { "a", CubeMap(0) } });
+        ObbdEvents waits = here.Scene(name).Follow(), breaks = away.Scene(name).Follow(), later = here.Scene(name).Follow();
+        foreach (ObbdEvents events in new[] { waits, breaks })
+            Same(events.Read(out ObbdEvent state, 10000) ? state.Kind : null, "state");
+        Same(waits.Read(out ObbdEvent none, 100) || breaks.Read(out none, 100), false);
+        Same(waits.Ended || breaks.Ended || later.Ended, false);
+        here.Dispose();
+        away.Dispose();
+        long began = Clock.Now;
+        foreach (ObbdEvents events in new[] { waits, breaks, later })
+        {
+            Same(events.Read(out none, 5000), false);
+            Same(events.Ended, true);
+        }
+        Same(Clock.Now - began < 5000, true, "none of them goes on");
+        return null;
+    }
+
     /// <summary>Against servers that misbehave as a tick sees it: polled, as a game does.</summary>
     public static object TickAgainst(ObbdClient client, ObbdMap arguments)
     {

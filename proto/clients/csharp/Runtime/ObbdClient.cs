@@ -95,7 +95,9 @@ namespace Obbd
             return new ObbdStream(sender, path, headers);
         }
 
-        /// <summary>Leaves the connections, also those of ticks and streams; what they wait for fails.</summary>
+        /// <summary>
+        /// Leaves the connections, also those of ticks and streams; what they wait for fails, and streams of events end.
+        /// </summary>
         public void Dispose()
         {
             sender.Dispose();

@@ -51,7 +51,7 @@ namespace Obbd
         readonly int silenceMs;
         readonly StringBuilder data = new StringBuilder();
         Exchange exchange; // that opens the stream, then has it
-        bool opened, opening, first = true;
+        bool opened, opening, left, first = true;
         string last = "", identity = "", kind = "";
         int wait = WaitLeastMs;
         long resume, silentAt;
@@ -66,8 +66,10 @@ namespace Obbd
             exchange = new Exchange(scene.Sender, 0, 0);
         }
 
-        /// <summary>No message will come: the scene is gone, the stream was refused, or this was disposed.</summary>
-        public bool Ended { get; private set; }
+        /// <summary>
+        /// No message will come: the scene is gone, the stream was refused, or this or its client was disposed.
+        /// </summary>
+        public bool Ended { get { return left || scene.Sender.IsDisposed; } }
 
         /// <summary>
         /// The next message, if there is one; does not wait. Throws an ObbdException if the stream is refused, and
@@ -304,7 +306,7 @@ namespace Obbd
         /// <summary>Leaves the stream.</summary>
         public void Dispose()
         {
-            Ended = true;
+            left = true;
             exchange.Leave();
         }
     }

@@ -128,8 +128,12 @@ namespace Obbd
                 Console.Error.WriteLine(Curl.Command(Transport, request));
         }
 
+        /// <summary>Was the client disposed? Then nothing is sent any more.</summary>
+        internal bool IsDisposed { get; private set; }
+
         public void Dispose()
         {
+            IsDisposed = true;
             Transport.Dispose();
         }
     }
