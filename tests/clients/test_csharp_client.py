@@ -360,6 +360,11 @@ def a_unix_socket_and_the_address_and_token_of_the_environment():
     closed = Session(DRIVER, "http://127.0.0.1:1", options={"retries": 0})
     raises("Refused", lambda: closed("request", method="GET", path="/healthz"), "no connection to http://127.0.0.1:1")
     raises("Refused", lambda: Session(DRIVER, "unix:/nowhere", options={"retries": 0})("request", method="GET", path="/healthz"))
+    for path, prefix in (("/", ""), ("/obbd", "/obbd"), ("/a/obbd%201/", "/a/obbd%201")):
+        with Scripted(http(200, "{}", "Connection: close")) as server, Session(DRIVER, server.url + path) as client:
+            client("request", method="GET", path="/v1/scenes?limit=1")
+            assert client("scene", name="x") == f"{server.url}{prefix}/#x"
+            assert server.requests[0].startswith(f"GET {prefix}/v1/scenes?limit=1 HTTP/1.1\r\n".encode()), server.requests
     token = 500 * "long " + "token"  # longer than the room for a head in front of a body
     with Scripted(http(200, "{}")) as server, Driver(OBBD_URL=server.url, OBBD_TOKEN=token) as driver:
         Session(driver, None)("request", method="POST", path="/x", body={"a": 1})

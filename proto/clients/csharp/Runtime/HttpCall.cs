@@ -86,6 +86,7 @@ namespace Obbd
             headSize = 0;
             Ascii(request.Method);
             Ascii(" ");
+            Ascii(transport.Prefix);
             Ascii(request.Path);
             Ascii(" HTTP/1.1\r\nHost: ");
             Ascii(transport.Host);

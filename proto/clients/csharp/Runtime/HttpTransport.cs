@@ -101,6 +101,8 @@ namespace Obbd
         public string Base { get; private set; }
         public string SocketPath { get; private set; }
         internal readonly string Host;
+        /// <summary>The path of the address, which stands before each path; empty if it has none.</summary>
+        internal readonly string Prefix;
         /// <summary>The addresses of the host; null if it must be asked for them.</summary>
         internal EndPoint[] Addresses;
 
@@ -118,6 +120,7 @@ namespace Obbd
             name = uri.Host.Trim('[', ']');
             port = uri.Port;
             Host = uri.Authority;
+            Prefix = uri.AbsolutePath.TrimEnd('/');
         }
 
         public IObbdCall NewCall(int answerBytes)
