@@ -167,11 +167,12 @@ namespace Obbd
         }
 
         /// <summary>
-        /// Asks for the ids of boxes that were put and whose ids the answer does not tell: of all that were there before, for another
-        /// program may have removed a box and put it again. If an id cannot be read, it stays as it is: the commit was made.
+        /// Asks for the ids of boxes that were put and whose ids the answer does not tell, unless they are known already. If an id cannot
+        /// be read, it stays unknown: the commit was made.
         /// </summary>
         internal void LearnUntold(List<string> names)
         {
+            names.RemoveAll(known.ContainsKey);
             try
             {
                 Learn(names);
@@ -250,8 +251,8 @@ namespace Obbd
         // ---- Boxes and ids --------------------------------------------------------------------------
 
         /// <summary>
-        /// Puts boxes by name, or in columns. Their ids are known then, also of boxes that were there before: those that the answer does
-        /// not tell are asked for. If that fails, these stay as they were, for the boxes were put.
+        /// Puts boxes by name, or in columns. Their ids are known then, also of boxes that were there before: those that are not known and
+        /// that the answer does not tell are asked for. If that fails, these stay unknown, for the boxes were put.
         /// </summary>
         public ObbdMap Put(ObbdMap boxes, int? timeout = null, int? retries = null)
         {

@@ -154,12 +154,12 @@ export class Scene {
         else for (const [name, id] of Object.entries(ids ?? {})) this.known.set(name, id);
     }
 
-    /** Asks for the ids of the boxes that were put and whose ids the answer does not tell: of all that were there before, for
-     * another program may have removed a box and put it again. If an id cannot be read, it stays as it is: the commit was made. */
+    /** Asks for the ids of the boxes that were put, as far as neither the answer tells them nor they are known already. If an id
+     * cannot be read, it stays unknown: the commit was made. */
     private async learnPut({ put = {} }: Commit, { ids }: Committed): Promise<void> {
         if (isColumns(put) && ids) return; // it tells all
         const names = isColumns(put) ? put.names : Object.keys(put);
-        await this.learn(names.filter((name) => !Object.hasOwn(ids ?? {}, name))).catch(() => {});
+        await this.learn(names.filter((name) => !this.known.has(name))).catch(() => {});
     }
 
     /** Asks those queries again, of the same state, that the daemon could not answer behind the commit. Throws Unanswered whatever
@@ -197,8 +197,8 @@ export class Scene {
         return (await this.send<Answer<Q> & Moment>(request)).value;
     }
 
-    /** Puts boxes, by name or in columns. Their ids are known then, also of boxes that were there before: those that the answer does
-     * not tell are asked for. If that fails, these stay as they were, for the boxes were put. */
+    /** Puts boxes, by name or in columns. Their ids are known then, also of boxes that were there before: those that are not known
+     * and that the answer does not tell are asked for. If that fails, these stay unknown, for the boxes were put. */
     async put(boxes: Named<BoxIn> | PutColumns, call?: Call): Promise<Committed<[]>> {
         const committed = await this.commit<[]>({ put: boxes }, call);
         if (!committed.ids_omitted) await this.learnPut({ put: boxes }, committed);
