@@ -69,6 +69,51 @@ test("boxes are selected by clicks, in the list, by a rectangle, and all at once
     await close();
 });
 
+test("keys go on from the row that they went to last while rows come and go above it", async () => {
+    const put = { a: CUBE(0), b: CUBE(4) };
+    for (const part of ["head", "body", "foot"]) put[part] = { ...CUBE(8), entity: "ann" };
+    const scene = await makeScene(put);
+    const { page, close } = await show(scene);
+    const is = (name) => until(name, async () => (await selected(page)).join() === name);
+    await page.locator(".item", { hasText: "head" }).click();
+    await is("head");
+    await page.mouse.move(2, 2);
+    await daemon.commit(scene, { put: { shot: CUBE(12), spark: CUBE(16), dust: CUBE(20) } });
+    await until("more rows", async () => (await page.locator(".item").count()) === 9);
+    await page.locator("#list").press("ArrowDown");
+    await is("body");
+    await daemon.commit(scene, { remove: ["shot", "spark", "dust", "a"] });
+    await until("less rows", async () => (await page.locator(".item").count()) === 5);
+    await page.locator("#list").press("ArrowDown");
+    await is("foot");
+    await page.fill("#search", "o"); // the first of what is found
+    await page.press("#search", "ArrowDown");
+    await until("the entity", async () => (await selected(page)).join() === "body,foot");
+    await close();
+});
+
+test("a range takes the boxes of folded entities, at its ends and between them", async () => {
+    const put = {};
+    for (const who of ["ann", "bob", "cy"])
+        for (const part of ["head", "body"]) put[`${who}-${part}`] = { ...CUBE(0), entity: who };
+    const { page, close } = await show(await makeScene(put));
+    const row = (name) =>
+        page.locator(".item", { has: page.getByText(name, { exact: true }) }).first();
+    const range = async (from, to, ...names) => {
+        await row(from).click();
+        await row(to).click({ modifiers: ["Shift"] });
+        await row("bob").locator(".twist").click(); // so that its boxes have rows
+        await until(`${names}`, async () => (await selected(page)).join() === names.join());
+        await row("bob").locator(".twist").click();
+    };
+    await row("bob").locator(".twist").click();
+    await until("folded", async () => (await page.locator(".item").count()) === 7);
+    await range("ann-body", "cy-head", "ann-body", "bob-head", "bob-body", "cy-head");
+    await range("bob", "cy-head", "bob-head", "bob-body", "cy-head");
+    await range("cy-head", "bob", "bob-head", "bob-body", "cy-head");
+    await close();
+});
+
 /** So many that not all rows of the list are in sight. */
 async function showSixty() {
     const put = {};

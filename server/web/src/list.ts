@@ -10,13 +10,15 @@ type Row = { box: Box } | { entity: string; boxes: Box[]; open: boolean };
 
 const keyOf = (row: Row) => ("box" in row ? `box ${row.box.name}` : `entity ${row.entity}`);
 
+const namesOf = (row: Row) => ("box" in row ? [row.box] : row.boxes).map(({ name }) => name);
+
 const SPARE = 6; // rows beyond those in sight
 
 export class List {
     private rows: Row[] = [];
     private readonly closed = new Set<string>();
     private active = 0; // the row that keys go to
-    private anchor = ""; // the box that a range begins at
+    private anchor = ""; // the key of the row that a range begins at
     private found = 0;
     private height = 0; // of a row
     private chosen = new Set<string>(); // the selection, while rows are rendered
@@ -41,7 +43,7 @@ export class List {
         store.on(["hover"], () => this.render());
         this.search.addEventListener("input", () => {
             this.root.scrollTop = 0;
-            this.active = 0;
+            this.rows = []; // keys go to the first of those that come
             this.update();
             const at = store.selected && this.search.value === "" ? this.indexOf(`box ${store.selected.name}`) : -1;
             if (at < 0) return;
@@ -95,6 +97,7 @@ export class List {
         const word = this.search.value.trim().toLowerCase();
         const groups = new Map<string, Box[]>();
         const rows: Row[] = [];
+        const active = this.rows[this.active];
         this.found = 0;
         for (const box of [...store.shown.boxes.values()].sort((a, b) => store.placeOf(a) - store.placeOf(b))) {
             if (word && !box.name.toLowerCase().includes(word) && !box.entity?.toLowerCase().includes(word)) continue;
@@ -113,7 +116,9 @@ export class List {
             if (open) for (const box of boxes) rows.push({ box });
         }
         this.rows = rows;
-        this.active = Math.min(this.active, Math.max(0, rows.length - 1));
+        const at = active ? this.indexOf(keyOf(active)) : 0;
+        if (at >= 0) this.active = at;
+        else this.active = Math.min(this.active, Math.max(0, rows.length - 1)); // its row is gone
         this.inner.style.height = `${rows.length * this.rowHeight}px`;
         this.count();
     }
@@ -202,25 +207,30 @@ export class List {
 
     /** The boxes that the search leaves. */
     all(): string[] {
-        const names = (row: Row) => ("box" in row ? [row.box.name] : row.open ? [] : row.boxes.map((box) => box.name));
-        return this.rows.flatMap(names);
+        return this.rows.flatMap((row) => ("entity" in row && row.open ? [] : namesOf(row)));
     }
 
-    /** An entity stands for its boxes. "range": from the last one chosen to this one; "more": it joins or leaves the selection. */
+    /**
+     * An entity stands for its boxes. "range": from the last row chosen to this one, where the
+     * boxes of an open entity between the two have rows of their own; "more": it joins or leaves
+     * the selection.
+     */
     private choose(index: number, way: "alone" | "more" | "range"): void {
         const { store } = this;
         const row = this.rows[index];
         if (!row) return;
         this.active = index;
         this.reveal(index);
-        const names = "box" in row ? [row.box.name] : row.boxes.map((box) => box.name);
-        const from = this.indexOf(`box ${this.anchor}`);
+        const names = namesOf(row);
+        const from = this.indexOf(this.anchor);
         if (way === "range" && from >= 0) {
             const between = this.rows.slice(Math.min(from, index), Math.max(from, index) + 1);
-            store.select([...new Set(between.flatMap((one) => ("box" in one ? [one.box.name] : names)))]);
+            const ends = [row, this.rows[from]];
+            const chosen = between.filter((one) => "box" in one || !one.open || ends.includes(one));
+            store.select([...new Set(chosen.flatMap(namesOf))]);
             return;
         }
-        this.anchor = names[0];
+        this.anchor = keyOf(row);
         const kept = store.selection.filter((name) => !names.includes(name));
         if (way === "alone") store.select(names);
         else store.select(kept.length + names.length === store.selection.length ? kept : [...kept, ...names]);
