@@ -2,7 +2,7 @@
 // A scene that moves 20 times a second, as games move theirs: what is pressed, asked and changed in it.
 import assert from "node:assert/strict";
 import { isDeepStrictEqual } from "node:util";
-import { test, until } from "./harness.mjs";
+import { intercept, test, until } from "./harness.mjs";
 import { blind, makeLive, showBlind, shown } from "./live.mjs";
 import { ask, blur, CUBE, daemon, drawn, field, found, frontOf, makeScene, pixels, revision, runAll, select, show, SQUARE } from "./words.mjs";
 
@@ -117,6 +117,43 @@ test("200 of 2,000 boxes that are put again and again: each is read by its name,
     await daemon.commit(scene, { put: boxes(1000, 50, 3) }); // so many that a list is less
     await revision(page, 42);
     assert.equal(asked.listings, 1);
+    await close();
+});
+
+test("a commit that puts many boxes: few are read at a time, each once, or all listed", async () => {
+    const names = Array.from({ length: 6000 }, (_, i) => `box-${i}`);
+    const boxes = (count, category) => {
+        const some = names.slice(0, count);
+        return Object.fromEntries(some.map((name, i) => [name, { ...CUBE(3 * i), category }]));
+    };
+    const scene = await makeScene(boxes(6000, 1));
+    const { page, close } = await showBlind(scene, [/status of 503/]);
+    await until("all boxes", async () => /^6,000 boxes/.test(await page.textContent("#list-sum")));
+    const asked = { listings: 0, readings: 0, now: 0, most: 0 };
+    page.on("request", (request) => {
+        if (new URL(request.url()).pathname.endsWith("/boxes")) asked.listings++;
+    });
+    await intercept(page, `**/scenes/${scene}/boxes/*`, async (route) => {
+        asked.most = Math.max(asked.most, ++asked.now);
+        const refused = ++asked.readings === 100;
+        const answer = refused ? { status: 503, body: "" } : { response: await route.fetch() };
+        asked.now--;
+        await route.fulfill(answer);
+    });
+    await daemon.commit(scene, { put: boxes(300, 6) });
+    await revision(page, 2);
+    assert.ok(asked.most > 1 && asked.most <= 32, `${asked.most} at a time`);
+    assert.deepEqual([asked.readings, asked.listings], [301, 0]);
+    const category = page.locator("#box-form").getByLabel("Category", { exact: true });
+    for (const name of ["box-0", "box-99", "box-299"]) {
+        await select(page, name);
+        assert.equal(await category.inputValue(), "6");
+    }
+    await daemon.commit(scene, { put: boxes(600, 9) });
+    await revision(page, 3);
+    await select(page, "box-599");
+    assert.equal(await category.inputValue(), "9");
+    assert.deepEqual([asked.readings, asked.listings], [301, 1]);
     await close();
 });
 
@@ -339,6 +376,38 @@ test("a box that stands in a frame is changed in it, removed from it and put bac
     await stands([13, 1, -2], [2, 1, 3]);
     await page.keyboard.press("Control+z");
     await stands([10, 1, -2], [2, 1, 0]);
+    await close();
+});
+
+test("boxes go with a frame that moves again and again: few are read, all is known", async () => {
+    const scene = await makeScene({});
+    const put = {};
+    for (let i = 0; i < 15; i++) put[`wheel-${i}`] = { ...CUBE(0, 3 * i), frame: "car" };
+    await daemon.commit(scene, { frames: { car: { center: [0, 0, 0] } }, put });
+    const { page, close } = await showBlind(scene);
+    await until("all boxes", async () => /^15 boxes/.test(await page.textContent("#list-sum")));
+    let readings = 0;
+    page.on("request", (request) => {
+        if (!request.url().endsWith("/query/pairs")) return;
+        if (JSON.parse(request.postData()).want.join() === "pose") readings++;
+    });
+    for (let i = 1; i <= 40; i++) {
+        const frames = { car: { center: [i, 0, 0] } };
+        // at last a box goes through its frame as well, of which the event does not tell
+        const pose = i === 40 ? { "wheel-1": { center: [0, 3, 5] } } : {};
+        await daemon.commit(scene, { frames, pose });
+        await new Promise((resolve) => setTimeout(resolve, 50));
+    }
+    await revision(page, 41);
+    assert.ok(readings > 0 && readings < 20, `${readings} readings`);
+    await select(page, "wheel-1");
+    const x = page.locator("#box-form").getByLabel("Center x", { exact: true });
+    assert.equal(await x.inputValue(), "40");
+    await field(page, "Center x", 42);
+    await until("in its frame", async () => {
+        const { center, local } = await daemon.box(scene, "wheel-1");
+        return center.join() === "42,3,5" && local.center.join() === "2,3,5";
+    });
     await close();
 });
 

@@ -10,7 +10,10 @@ import type { At, SceneInfo, Store } from "./store";
 
 const ONE_BY_ONE = 8; // so many boxes are always read one by one,
 const LISTED_FOR_ONE = 8; // more of them if the scene has that many times as many, else by listing all
-const READ_AGAIN_MS = 1_000; // at least between two readings of a box that is put again and again:
+const MOST_ONE_BY_ONE = 500; // from then on all are listed, however many the scene has
+const AT_A_TIME = 32; // that are read one by one
+// at least between two readings of a box that is put, or goes with its frame, again and again:
+const READ_AGAIN_MS = 1_000;
 const AT_ONCE = 4; // so many times one after the other are not again and again yet
 const BATCH = 20_000; // pairs a query
 const GONE = 10_000; // removed boxes that are remembered while nothing is read
@@ -74,13 +77,13 @@ const epochOf = (id: string | undefined) => id?.split(".")[1];
 export class Feed {
     private follow = new AbortController();
     private look = new AbortController();
-    private wantPut = new Set<string>();
-    private wantPose = new Set<string>();
+    private readonly wantPut = new Set<string>();
+    private readonly wantPose = new Set<string>();
     private wantRelation = new Set<Pair>();
     private reading = new Set<string>(); // boxes that were put and are read now
     private readonly gone = new Map<string, number>(); // boxes that were removed: at which revision; an answer that is late tells of them still
     private readonly placed = new Map<string, number>(); // boxes that were put: the revision of the pose that came with the event
-    private readonly readings = new Map<string, { times: number; last: number }>(); // of boxes that were put
+    private readonly readings = new Map<string, { times: number; last: number }>(); // by name
     private fetching = false;
     private readonly reader: Reader;
 
@@ -345,18 +348,23 @@ export class Feed {
         return this.wantPut.has(name) || this.reading.has(name);
     }
 
-    /** Takes from what is wanted the boxes that are to be read now: of those put again and again not what was read a moment ago. */
-    private takePut(): Set<string> {
+    /**
+     * Takes from the wanted boxes those that are to be read now. A box that is wanted again and
+     * again and was read a moment ago waits, unless it is one of `urgent`.
+     */
+    private takeWanted(wanted: Set<string>, urgent: string[] = []): Set<string> {
         const now = performance.now();
-        const put = new Set<string>();
-        for (const name of this.wantPut) {
+        const taken = new Set<string>();
+        const hurry = new Set(urgent);
+        for (const name of wanted) {
             const { times, last } = this.readings.get(name) ?? { times: 0, last: now };
-            if (times >= AT_ONCE && now - last < READ_AGAIN_MS) continue;
-            this.wantPut.delete(name);
+            const again = times >= AT_ONCE && now - last < READ_AGAIN_MS;
+            if (again && !hurry.has(name)) continue;
+            wanted.delete(name);
             this.readings.set(name, { times: now - last < 2 * READ_AGAIN_MS ? times + 1 : 1, last: now });
-            put.add(name);
+            taken.add(name);
         }
-        return put;
+        return taken;
     }
 
     /** One round at a time: what comes up meanwhile goes into the next, however fast the scene changes. */
@@ -365,13 +373,14 @@ export class Feed {
         this.fetching = true;
         const { signal } = this.follow;
         while (!signal.aborted && this.wantPut.size + this.wantPose.size + this.wantRelation.size > 0) {
-            const put = this.takePut();
-            const [posed, pairs] = [this.wantPose, this.wantRelation];
+            const put = this.takeWanted(this.wantPut);
+            // an edit of a selected box is sent in its frame, where it may have moved as well
+            const posed = this.takeWanted(this.wantPose, this.store.selection);
+            const pairs = this.wantRelation;
             if (put.size + posed.size + pairs.size === 0) {
                 await sleep(READ_AGAIN_MS / 10, signal);
                 continue;
             }
-            this.wantPose = new Set();
             this.wantRelation = new Set();
             this.reading = put;
             try {
@@ -396,21 +405,42 @@ export class Feed {
         if (signal !== this.follow.signal) void this.fetchWanted();
     }
 
+    /** Takes from the sets the boxes that were read: where a request fails, the others are left. */
     private async fetchRound(put: Set<string>, posed: Set<string>, pairs: Set<Pair>, signal: AbortSignal): Promise<void> {
         const scene = this.store.info?.name ?? "";
         if (this.many(put.size)) await this.reloadBoxes(scene, signal);
         else {
-            for (const box of await Promise.all([...put].map((name) => this.readBox(scene, name, signal)))) if (box && this.adopt(box)) this.store.streamed("boxes");
-            await this.readPoses(scene, [...posed].filter((name) => !put.has(name)), signal);
+            for (const name of put) posed.delete(name);
+            await this.readBoxes(scene, put, signal);
+            await this.readPoses(scene, [...posed], signal);
         }
-        this.reading = new Set();
+        put.clear();
+        posed.clear();
         // what ended meanwhile is not asked about
         await this.readRelations(scene, [...pairs].filter((pair) => this.store.live.pairs.has(pair)), signal);
     }
 
     /** Are these so many that all boxes of the scene are read with less? */
     private many(boxes: number): boolean {
-        return boxes > ONE_BY_ONE && boxes * LISTED_FOR_ONE > this.store.live.boxes.size;
+        const scene = Math.min(this.store.live.boxes.size, LISTED_FOR_ONE * MOST_ONE_BY_ONE);
+        return boxes > ONE_BY_ONE && boxes * LISTED_FOR_ONE > scene;
+    }
+
+    /** Reads boxes one by one, and takes from `names` those that were read. */
+    private async readBoxes(scene: string, names: Set<string>, signal: AbortSignal): Promise<void> {
+        const all = [...names];
+        for (let i = 0; i < all.length; i += AT_A_TIME) {
+            const some = all.slice(i, i + AT_A_TIME);
+            const readings = some.map((name) => this.readBox(scene, name, signal));
+            const answers = await Promise.allSettled(readings);
+            signal.throwIfAborted(); // or they would come into another scene
+            answers.forEach((answer, n) => {
+                if (answer.status === "rejected") return;
+                names.delete(some[n]);
+                if (answer.value && this.adopt(answer.value)) this.store.streamed("boxes");
+            });
+            for (const answer of answers) if (answer.status === "rejected") throw answer.reason;
+        }
     }
 
     /** As it is now; null: there is none. */
