@@ -75,7 +75,12 @@ test("glTF: nodes with meshes, placed as their parents say, as text and in binar
 test("what cannot be read is said in a sentence, and nothing is changed", async () => {
     const scene = await makeScene({ a: { center: [0, 0, 0], half_extents: [1, 1, 1] } });
     const { page, close } = await show(scene);
+    const rig = await makeScene({});
+    const seat = { center: [0, 1, 0], half_extents: [1, 1, 1], frame: "cart" };
+    await daemon.commit(rig, { frames: { cart: { center: [1, 0, 0] } }, put: { seat } });
+    const exported = await (await fetch(`${daemon.url}/v1/scenes/${rig}/export`)).text();
     const wrong = [
+        [exported, /makes frames, which the page does not: import it by the API\./],
         ["hello", /neither JSON nor a table of boxes: the column “hello” is unknown\. Columns are name, x,/],
         ["x,y,z\n1,2,3", /no column name/],
         ["name,x\na,1,2", /Box 1 of the table has 3 cells; the heading has 2\./],

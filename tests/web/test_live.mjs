@@ -157,6 +157,52 @@ test("a commit that puts many boxes: few are read at a time, each once, or all l
     await close();
 });
 
+test("what is refused in a field is said, data stays until another box is selected", async () => {
+    const [a, b] = [{ ...CUBE(0), data: { hp: 100 } }, { ...CUBE(9), data: 7 }];
+    const scene = await makeScene({ a, b, c: CUBE(20) });
+    const { page, close } = await showBlind(scene);
+    let revisions = 1;
+    const goOn = async () => {
+        await daemon.commit(scene, { pose: { c: { center: [20, ++revisions, 0] } } });
+        await revision(page, revisions);
+    };
+    const input = (label) => page.locator("#box-form").getByLabel(label, { exact: true });
+    const invalid = (label) => input(label).getAttribute("aria-invalid");
+    const alert = () => page.locator("#box-form [role=alert]").textContent();
+    await select(page, "a");
+    const written = '{"hp": 100, "team": "red",}';
+    await input("Data, as JSON").fill(written);
+    await blur(page);
+    await goOn();
+    assert.equal(await input("Data, as JSON").inputValue(), written);
+    assert.equal(await invalid("Data, as JSON"), "true");
+    assert.match(await alert(), /^Data: this is not JSON\. .+/);
+    await input("Data, as JSON").fill('{"hp":9}');
+    await blur(page);
+    await until("it is taken", async () => (await daemon.box(scene, "a")).data.hp === 9);
+    revisions++;
+    assert.deepEqual([await invalid("Data, as JSON"), await alert()], [null, ""]);
+    await input("Data, as JSON").fill("{");
+    await blur(page);
+    await select(page, "b");
+    assert.equal(await input("Data, as JSON").inputValue(), "7");
+    assert.deepEqual([await invalid("Data, as JSON"), await alert()], [null, ""]);
+    await input("Center x").fill("1,5");
+    await page.keyboard.press("Enter");
+    await goOn();
+    await goOn();
+    assert.equal(await input("Center x").inputValue(), "1,5");
+    assert.equal(await invalid("Center x"), "true");
+    assert.equal(await alert(), "Center: “1,5” is not a number.");
+    await blur(page);
+    assert.equal(await input("Center x").inputValue(), "9");
+    assert.equal(await invalid("Center x"), null);
+    await field(page, "Center x", 8);
+    await until("it is taken", async () => (await daemon.box(scene, "b")).center[0] === 8);
+    assert.equal(await alert(), "");
+    await close();
+});
+
 test("50 edits while all moves 20 and 60 times a second: none is refused, each changes what it says and nothing else, and undo takes that back", async () => {
     for (const hz of [20, 60]) {
         const live = await makeLive({}, { everyMs: 1000 / hz });

@@ -64,7 +64,8 @@ export class NumberRow {
 
     write(values: number[]): void {
         this.inputs.forEach((input, i) => {
-            if (document.activeElement !== input) input.value = values[i] === undefined ? "" : String(values[i]);
+            if (document.activeElement === input) return; // somebody writes there
+            input.value = values[i] === undefined ? "" : String(values[i]);
             input.removeAttribute("aria-invalid");
         });
     }
@@ -76,5 +77,10 @@ export class NumberRow {
             else input.setAttribute("aria-invalid", "true");
         });
         return values.every(Number.isFinite) ? values : null;
+    }
+
+    /** What stands in the first field that `read` has refused. */
+    get refused(): string | undefined {
+        return this.inputs.find((input) => input.ariaInvalid === "true")?.value;
     }
 }

@@ -7,12 +7,16 @@ import type { Puts } from "./edits";
 import { boxesOfGltf, isGltf, textOf } from "./gltf";
 import { parse, stringify } from "./json";
 
+const MAKES_FRAMES = "The file makes frames, which the page does not";
+
 /** @throws Error with a sentence about what is wrong. */
 export function parseBoxes(bytes: ArrayBuffer): Puts {
     const changes: Puts = new Map();
     for (const entry of entries(textOf(bytes))) {
         if (typeof entry !== "object" || entry === null) throw new Error("An entry of the list is not a box.");
         const { name, id: _, ...box } = entry as Record<string, unknown>;
+        const isFrame = name === undefined && typeof box.frame === "string"; // a line of an export
+        if (isFrame) throw new Error(`${MAKES_FRAMES}: import it by the API.`);
         if (typeof name !== "string" || name === "") throw new Error("A box of the list has no name.");
         if (changes.has(name)) throw new Error(`The name “${name}” is in the list twice.`);
         changes.set(name, box as unknown as PutBox);
@@ -52,7 +56,7 @@ function isLine(whole: object): boolean {
 function boxesByName(whole: Record<string, unknown>): unknown[] {
     const inside = Object.values(Object(whole.put) as object); // of a box called “put” these are points
     const isCommit = "put" in whole && (Array.isArray((whole.put as { names?: unknown }).names) || inside.every((box) => typeof box === "object" && !Array.isArray(box)));
-    if (isCommit && "frames" in whole) throw new Error("The file makes frames, which the page does not: send it as a commit.");
+    if (isCommit && "frames" in whole) throw new Error(`${MAKES_FRAMES}: send it as a commit.`);
     const put = Object(isCommit ? whole.put : whole) as Record<string, unknown>;
     if (Array.isArray(put.names)) throw new Error("The file holds boxes in columns, which the page does not read: send it as a commit.");
     return Object.entries(put).map(([name, box]) => {

@@ -4,6 +4,7 @@ import type { Fields } from "./change";
 import { byId, el, NumberRow } from "./dom";
 import type { Edits } from "./edits";
 import { parse, stringify } from "./json";
+import { setText } from "./keyed";
 import type { Store } from "./store";
 
 export class Inspector {
@@ -13,6 +14,9 @@ export class Inspector {
     private readonly entity = el("input", { type: "text", autocomplete: "off", "aria-label": "Entity" });
     private readonly data = el("textarea", { rows: "2", spellcheck: "false", "aria-label": "Data, as JSON" });
     private readonly title = el("h2", {});
+    private readonly refusal = el("p", { class: "bad", role: "alert" });
+    private readonly refusals = new Map<string, string>(); // by field, of the box that is shown
+    private shown = ""; // its name
     private base: Box | null = null; // the box as the field that has the focus shows it
 
     constructor(
@@ -47,23 +51,37 @@ export class Inspector {
             ...this.bits.map((row) => row.root),
             field("Entity", this.entity),
             field("Data", this.data),
+            this.refusal,
         );
+    }
+
+    /** Says why what was written into a field is not taken; "": it is taken. */
+    private refuse(field: string, why: string): void {
+        if (why) this.refusals.set(field, why);
+        else this.refusals.delete(field);
+        setText(this.refusal, [...this.refusals.values()].join(" "));
     }
 
     private update(): void {
         const { store } = this;
         const box = store.selected;
         this.root.hidden = box === null;
+        if (this.shown !== (box?.name ?? "")) {
+            this.shown = box?.name ?? "";
+            for (const field of this.refusals.keys()) this.refuse(field, "");
+            this.data.removeAttribute("aria-invalid");
+        }
         if (!box) return;
         if (this.shape?.dimensions !== store.dimensions) this.build(store.dimensions);
         if (!this.shape) return;
-        this.title.textContent = box.name;
+        setText(this.title, box.name);
         this.shape.center.write(box.center);
         this.shape.half.write(box.half_extents);
         this.shape.angles.write(degreesOf(box));
         [box.category, box.mask, box.group].forEach((value, i) => this.bits[i].write([value]));
         if (document.activeElement !== this.entity) this.entity.value = box.entity ?? "";
-        if (document.activeElement !== this.data) this.data.value = box.data === undefined ? "" : stringify(box.data);
+        if (document.activeElement !== this.data && this.data.ariaInvalid !== "true")
+            this.data.value = box.data === undefined ? "" : stringify(box.data);
         for (const input of this.root.querySelectorAll<HTMLInputElement | HTMLTextAreaElement>("input, textarea"))
             input.readOnly = !store.editable;
     }
@@ -84,6 +102,7 @@ export class Inspector {
         if (!shape) return null;
         const row = (numbers: NumberRow, make: (value: number) => Fields) => {
             const values = numbers.read();
+            this.refuse(field, values ? "" : `${field}: “${numbers.refused}” is not a number.`);
             return values && make(values[place]);
         };
         switch (field) {
@@ -109,11 +128,13 @@ export class Inspector {
     private readData(box: Box): Fields | null {
         const text = this.data.value.trim();
         try {
-            const data = text === "" ? undefined : (parse(text));
+            const data = text === "" ? undefined : parse(text);
             this.data.removeAttribute("aria-invalid");
+            this.refuse("Data", "");
             return stringify(data) === stringify(box.data) ? null : { data };
-        } catch {
+        } catch (error) {
             this.data.setAttribute("aria-invalid", "true");
+            this.refuse("Data", `Data: this is not JSON. ${(error as Error).message}.`);
             return null;
         }
     }
