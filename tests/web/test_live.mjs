@@ -157,6 +157,42 @@ test("a commit that puts many boxes: few are read at a time, each once, or all l
     await close();
 });
 
+test("what is shown of a box that rests is written once, its name can be selected", async () => {
+    const live = await makeLive();
+    const { page, close } = await showBlind(live.scene);
+    await daemon.commit(live.scene, { put: { desk: CUBE(0, 50), cup: CUBE(1.5, 50) } });
+    await select(page, "desk");
+    const relations = () => page.textContent("#relations");
+    await until("its partner", async () => /cup0\.5 deep/.test(await relations()));
+    assert.equal(await page.locator("#relations[aria-live], #relations [aria-live]").count(), 0);
+    const name = await page.evaluateHandle(() => {
+        globalThis.written = {};
+        for (const selector of ["#relations", "#only", "#tab-box", "#box-form h2", ".tools"]) {
+            const watch = (records) => {
+                const what = records.map(({ type, attributeName }) => attributeName ?? type);
+                globalThis.written[selector] = what;
+            };
+            const what = { subtree: true, childList: true, characterData: true, attributes: true };
+            new MutationObserver(watch).observe(document.querySelector(selector), what);
+        }
+        const heading = document.querySelector("#box-form h2");
+        getSelection().selectAllChildren(heading);
+        return heading;
+    });
+    await shown(page, 20);
+    assert.deepEqual(await page.evaluate(() => globalThis.written), {});
+    assert.equal(await page.evaluate(() => getSelection().toString()), "desk");
+    await name.dispose();
+    // of two boxes of which one moves, the words stay that say the same
+    await select(page, "desk", "moving-0");
+    const value = await page.waitForSelector("#relations dd");
+    assert.equal(await value.textContent(), "desk is separate from moving-0");
+    await shown(page, 5);
+    assert.ok(await value.evaluate((one) => one.isConnected));
+    await live.stop();
+    await close();
+});
+
 test("what is refused in a field is said, data stays until another box is selected", async () => {
     const [a, b] = [{ ...CUBE(0), data: { hp: 100 } }, { ...CUBE(9), data: 7 }];
     const scene = await makeScene({ a, b, c: CUBE(20) });

@@ -2,7 +2,7 @@
 // What questions draw into the scene: where it lies in the picture is compared with what the API answers.
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
-import { test, until } from "./harness.mjs";
+import { intercept, test, until } from "./harness.mjs";
 import { ask, blur, CUBE, drag, exchange, found, frontOf, makeScene, pixels, runAll, select, show } from "./words.mjs";
 
 const PX = 7; // half of what a point, a line or the head of an arrow may stand out
@@ -42,6 +42,27 @@ test("two boxes that overlap: the move that parts them is an arrow", async () =>
     assert.ok(x <= -2 && x >= -2.5, String(x));
     await page.click("#tab-ask"); // without handles, which lie above
     await fills("ask", [x, y], [-1, 0]); // as far as the arrow from the middle of b; not in the green of the y handle
+    await close();
+});
+
+test("what could not be asked of a box is said in place of what was told of another", async () => {
+    const scene = await makeScene({ a: CUBE(-3), b: CUBE(-1.5), c: CUBE(3), d: CUBE(4.5) });
+    const { page, close } = await show(scene, { expected: [/status of 503/] });
+    const relations = () => page.textContent("#relations");
+    await select(page, "a", "b");
+    await until("the answer", async () => /a intersects b/.test(await relations()));
+    await page.click("#tab-ask"); // without handles
+    assert.ok((await pixels(page)).ask.count > 5);
+    const problem = { type: "/problems/limit", title: "full", status: 503, detail: "no room" };
+    const answer = { contentType: "application/problem+json", body: JSON.stringify(problem) };
+    await intercept(page, "**/query/pairs", (route) => route.fulfill({ status: 503, ...answer }));
+    await select(page, "c");
+    await until("why there is none", async () => (await relations()) === "no room");
+    await page.click("#tab-ask");
+    assert.equal((await pixels(page)).ask.count, 0);
+    await page.unroute("**/query/pairs");
+    await select(page, "d");
+    await until("what it meets", async () => /Collides with 1c0\.5 deep/.test(await relations()));
     await close();
 });
 

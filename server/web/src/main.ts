@@ -16,7 +16,7 @@ import { Feed } from "./feed";
 import { download, formatBoxes, parseBoxes } from "./files";
 import type { Handle } from "./handles";
 import { Inspector } from "./inspector";
-import { setText } from "./keyed";
+import { setSome, setText } from "./keyed";
 import { Lag } from "./lag";
 import { List } from "./list";
 import type { Mark } from "./marks";
@@ -475,32 +475,33 @@ function markButtons(): void {
     for (const element of document.querySelectorAll<HTMLButtonElement>("button[data-command]")) {
         const command = element.dataset.command ?? "";
         const state = pressed.get(command);
-        if (pressed.has(command)) element.setAttribute("aria-pressed", String(state === true));
+        if (pressed.has(command)) setSome(element, { ariaPressed: String(state === true) });
         element.disabled = off.get(command) ?? false;
     }
     const only = view?.only ?? 0;
-    byId("only").textContent = only === 2 ? "Overlaps" : "Contacts";
-    byId("only").title = `${["Only what touches or overlaps something", "Only what overlaps something", "All boxes"][only]} (O)`;
+    setText(byId("only"), only === 2 ? "Overlaps" : "Contacts");
+    const next = ["Only what touches or overlaps something", "Only what overlaps something"][only];
+    setSome(byId("only"), { title: `${next ?? "All boxes"} (O)` });
     axesSelect.disabled = flat;
     axesSelect.value = view ? wordOf(view.axes) : "y";
-    byId("undo").title = edits.undoLabel ? `Undo: ${edits.undoLabel} (Ctrl+Z)` : "Undo (Ctrl+Z)";
-    byId("redo").title = edits.redoLabel ? `Redo: ${edits.redoLabel} (Ctrl+Y)` : "Redo (Ctrl+Y)";
+    const after = (label: string | null) => (label ? `: ${label}` : "");
+    setSome(byId("undo"), { title: `Undo${after(edits.undoLabel)} (Ctrl+Z)` });
+    setSome(byId("redo"), { title: `Redo${after(edits.redoLabel)} (Ctrl+Y)` });
 }
 
 /** Is a change not answered, or a box not shown, of which the revision on the page already tells? */
 function showBusy(): void {
-    document.body.ariaBusy = String(edits.busy || feed.busy || store.behind);
+    setSome(document.body, { ariaBusy: String(edits.busy || feed.busy || store.behind) });
 }
 
 function showMessages(): void {
     const { conflict } = edits;
     const box = byId("message");
     box.hidden = !conflict && !edits.failure;
-    byId("message-text").textContent = conflict
-        ? `Not done: ${conflict.label}. ${conflict.message}`
-        : edits.failure;
+    const undone = conflict && `Not done: ${conflict.label}. ${conflict.message}`;
+    setText(byId("message-text"), undone ?? edits.failure);
     byId("message-again").hidden = !conflict;
-    byId("message-close").textContent = conflict ? "Leave it" : "Close";
+    setText(byId("message-close"), conflict ? "Leave it" : "Close");
     showBusy();
     markButtons();
 }
@@ -532,7 +533,7 @@ store.on(["tool"], () => {
     if (PROBE_KINDS.some(({ id }) => id === store.tool) && document.body.dataset.panel !== "ask") panel("ask");
 });
 store.on(["selection"], () => {
-    byId("tab-box").textContent = store.selection.length > 0 ? "Selected" : "Start";
+    setText(byId("tab-box"), store.selection.length > 0 ? "Selected" : "Start");
     if (store.selection.length > 0 && store.tool === "select" && !["list", "shots", "events"].includes(document.body.dataset.panel ?? "")) panel("box");
 });
 

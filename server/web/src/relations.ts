@@ -1,11 +1,11 @@
 // How the selected box stands to those that it collides with, and how two selected boxes stand to each other.
 import { ask, type Asked, OWN, Unasked } from "./asking";
 import { numbers, point, short } from "./box";
-import type { Client } from "./client";
+import { type Client, Problem } from "./client";
 import { grouped } from "./counts";
 import { byId, el } from "./dom";
 import { ExchangePanel } from "./exchange";
-import { setText } from "./keyed";
+import { Keyed, setSome, setText } from "./keyed";
 import { Latest } from "./latest";
 import type { Mark } from "./marks";
 import { type Row, Rows } from "./rows";
@@ -13,6 +13,7 @@ import type { Relation } from "./snapshot";
 import type { Past, Store } from "./store";
 
 const LISTED = 50; // partners of one box
+const ALONE = "Collides with nothing. Select a second box with Ctrl to compare the two.";
 
 interface PairResult {
     missing?: string[];
@@ -26,12 +27,23 @@ interface PairResult {
     iou?: number;
 }
 
+interface Line {
+    tag: "dt" | "dd";
+    text: string;
+}
+
 export class Relations {
     onMarks: (marks: Mark[]) => void = () => {};
     private readonly root = byId("relations");
     private readonly exchange = new ExchangePanel();
     private readonly title = el("h2", { class: "sub" });
     private readonly facts = el("dl", { class: "facts" });
+    private readonly lines = new Keyed<Line>(
+        this.facts,
+        ({ tag }) => el(tag),
+        (element, { text }) => setText(element, text),
+    );
+    private readonly hint = el("p", { class: "hint" }); // in place of an answer
     private readonly list: Rows;
     private readonly rest = el("p", { class: "hint" });
     private readonly content: HTMLElement;
@@ -56,9 +68,7 @@ export class Relations {
         const id = (name: string) => boxes.get(name)?.id ?? 0;
         const partners = names.length === 1 ? [...(touched.get(names[0])?.keys() ?? [])].sort((a, b) => id(a) - id(b)) : [];
         if (names.length === 0 || names.length > 2 || (names.length === 1 && partners.length === 0)) {
-            this.onMarks([]);
-            const hint = names.length === 1 ? "Collides with nothing. Select a second box with Ctrl to compare the two." : "";
-            this.root.replaceChildren(hint ? el("p", { class: "hint" }, hint) : "");
+            this.say(names.length === 1 ? ALONE : "");
             return;
         }
         const compare = names.length === 2;
@@ -72,17 +82,31 @@ export class Relations {
         try {
             asked = await ask(store, this.client, "pairs", body);
         } catch (error) {
-            if (error instanceof Unasked) this.root.replaceChildren(el("p", { class: "hint" }, error.message));
-            return; // the connection's state is shown elsewhere, and a new state comes with it
+            const known = error instanceof Unasked || error instanceof Problem;
+            this.say(known ? error.message : "The daemon does not answer.");
+            if (!(error instanceof Unasked)) this.state = null; // the next event asks again
+            return;
         }
         const { path, body: sent, answer } = asked;
         if (names.join("\n") !== store.selection.join("\n")) return; // asked again already
         this.exchange.show({ path: path, body: sent, curl: this.client.curl(path, sent), answer: answer });
-        this.facts.hidden = !compare;
-        this.list.root.hidden = compare;
+        setSome(this.facts, { hidden: !compare });
+        setSome(this.list.root, { hidden: compare });
         if (compare) this.compared(names, answer.results[0]);
         else this.partners(names[0], partners, answer.results);
-        if (!this.content.isConnected) this.root.replaceChildren(this.content);
+        this.show(this.content);
+    }
+
+    /** Shows a sentence, and nothing of an answer. */
+    private say(words: string): void {
+        this.onMarks([]);
+        setText(this.hint, words);
+        this.show(words ? this.hint : null);
+    }
+
+    private show(part: HTMLElement | null): void {
+        if (this.root.firstElementChild === part) return;
+        this.root.replaceChildren(...(part ? [part] : []));
     }
 
     private compared([a, b]: string[], result: PairResult): void {
@@ -114,8 +138,13 @@ export class Relations {
         if (result.volume) rows.push([dimensions === 2 ? "common area" : "common volume", `${short(result.volume)} (IoU ${short(result.iou ?? 0)})`]);
         this.onMarks(marks);
         setText(this.title, `${a} and ${b}`);
-        this.facts.replaceChildren(...rows.flatMap(([name, value]) => [el("dt", {}, name), el("dd", {}, value)]));
-        this.rest.hidden = true;
+        const lines = new Map<string, Line>();
+        for (const [name, value] of rows) {
+            lines.set(`name ${name}`, { tag: "dt", text: name });
+            lines.set(`value ${name}`, { tag: "dd", text: value });
+        }
+        this.lines.show(lines);
+        setSome(this.rest, { hidden: true });
     }
 
     private partners(name: string, partners: string[], results: PairResult[]): void {
@@ -138,7 +167,7 @@ export class Relations {
         const more = partners.length - results.length;
         setText(this.title, `Collides with ${grouped(partners.length)}`);
         this.list.show(`What ${name} collides with`, rows);
-        this.rest.hidden = more <= 0;
+        setSome(this.rest, { hidden: more <= 0 });
         setText(this.rest, `and ${grouped(more)} more`);
     }
 }

@@ -1,6 +1,6 @@
 // A list of boxes that something has found, a button each.
 import { el } from "./dom";
-import { Hold, Keyed, setText } from "./keyed";
+import { Hold, Keyed, setSome, setText } from "./keyed";
 
 export interface Row {
     name: string;
@@ -35,7 +35,7 @@ export class Rows {
     }
 
     show(label: string, rows: Row[]): void {
-        this.root.ariaLabel = label;
+        setSome(this.root, { ariaLabel: label });
         this.shown = new Map(rows.map((row) => [row.key ?? row.select.join("\n"), row]));
         if (!this.hold.on) this.rows.show(this.shown);
     }
@@ -44,14 +44,15 @@ export class Rows {
         this.of.set(element, row);
         const button = element.firstElementChild as HTMLButtonElement;
         const [dot, name, where, more] = button.children as unknown as HTMLElement[];
-        dot.hidden = row.contact === undefined && row.mark === undefined;
-        dot.className = row.mark ? `dot mark-${row.mark}` : `dot contact-${row.contact ?? 0}`;
-        if (row.chosen === undefined) button.removeAttribute("aria-pressed");
-        else button.ariaPressed = String(row.chosen);
+        setSome(dot, {
+            hidden: row.contact === undefined && row.mark === undefined,
+            className: row.mark ? `dot mark-${row.mark}` : `dot contact-${row.contact ?? 0}`,
+        });
+        const ariaPressed = row.chosen === undefined ? null : String(row.chosen);
+        setSome(button, { ariaPressed, title: row.title ?? "" });
         setText(name, row.name);
         setText(where, row.where);
-        more.hidden = !row.more;
+        setSome(more, { hidden: !row.more });
         setText(more, row.more ?? "");
-        if (button.title !== (row.title ?? "")) button.title = row.title ?? "";
     }
 }

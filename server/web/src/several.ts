@@ -4,6 +4,7 @@ import { turn, turned } from "./box";
 import { boxCount } from "./counts";
 import { byId, el, NumberRow } from "./dom";
 import type { Edits } from "./edits";
+import { setText } from "./keyed";
 import type { Store } from "./store";
 import { type Change, middleOf, transformed } from "./transform";
 
@@ -49,7 +50,7 @@ export class Several {
         this.root.hidden = count < 2;
         if (count < 2) return;
         if (this.built !== store.dimensions) this.build(store.dimensions);
-        this.title.textContent = boxCount(count);
+        setText(this.title, boxCount(count));
         for (const input of this.root.querySelectorAll("input")) input.readOnly = !store.editable;
     }
 
