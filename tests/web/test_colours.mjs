@@ -116,6 +116,40 @@ test("category, entity, depth and what changed lately are seen in the colours", 
     await close();
 });
 
+test("depths of the past are those of the state shown, or said to be unknown", async () => {
+    const put = { a: SQUARE(0), b: SQUARE(1.5) };
+    for (let i = 0; i < 1100; i++) put[`far-${i}`] = SQUARE(100 + 3 * i);
+    const settings = { dimensions: 2, history: { span: 10_000, commits: 1 } };
+    const scene = await makeScene(put, settings);
+    const { page, close } = await show(scene, SMALL);
+    const legend = (words) =>
+        until(String(words), async () => words.test(await page.textContent("#legend")));
+    await page.selectOption("#colours", "depth");
+    await blur(page);
+    await legend(/0\.5 deep/);
+    await daemon.commit(scene, { pose: { b: { center: [1, 0] } } }); // 2
+    await daemon.commit(scene, { pose: { b: { center: [0.5, 0] } } }); // 3
+    await revision(page, 3);
+    await legend(/1\.5 deep/);
+    for (const deep of [/01 deep/, /0\.5 deep/]) {
+        await page.keyboard.press("[");
+        await legend(deep);
+    }
+    await page.click("#now");
+    await legend(/1\.5 deep/);
+    const pose = {};
+    for (let i = 0; i < 1100; i++) pose[`far-${i}`] = { center: [100 + 3 * i, 1] };
+    await daemon.commit(scene, { pose }); // 4
+    await daemon.commit(scene, { pose: { b: { center: [0.6, 0] } } }); // 5
+    await revision(page, 5);
+    // more has changed since than can be asked about
+    for (let i = 0; i < 3; i++) await page.keyboard.press("[");
+    await legend(/depths are not known/);
+    await page.click("#now");
+    await legend(/1\.4 deep/);
+    await close();
+});
+
 test("what is found is striped, so that its own colour is seen too; what is selected and what it meets stands forth from the rest", async () => {
     const scene = await makeScene({ a: SQUARE(0), b: SQUARE(1.5), c: SQUARE(8), d: SQUARE(12) }, { dimensions: 2 });
     const { page, close } = await show(scene, SMALL);

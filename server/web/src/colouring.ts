@@ -1,12 +1,11 @@
 // What the colours of the boxes say: how they meet, their category, their entity, how deep they reach into others, or what changed lately.
 import { Color } from "three";
-import { OWN } from "./asking";
-import type { Client } from "./client";
+import { ask, OWN, Unasked } from "./asking";
+import { type Client, Problem } from "./client";
 import { byId, el } from "./dom";
 import { Latest } from "./latest";
 import type { Palette } from "./palette";
-import { scenePath } from "./paths";
-import type { Store } from "./store";
+import type { Past, Store } from "./store";
 
 export const MODES = { contact: "contact", category: "category", entity: "entity", depth: "depth", changed: "changed lately" } as const;
 type Mode = keyof typeof MODES;
@@ -31,6 +30,8 @@ export class Colouring {
     private readonly legend = byId("legend");
     private readonly depths = new Map<string, number>();
     private deepest = 0;
+    private unknown = ""; // why depths are not known
+    private state: Past | null = null; // of which they were asked last
     private readonly changes = new Map<string, number>(); // of boxes changed lately: when
     private readonly mixed = new Color();
     private timer = 0;
@@ -63,6 +64,7 @@ export class Colouring {
         const box = store.shown.boxes.get(name);
         if (this.mode === "category") return this.kind(box ? 31 - Math.clz32(box.category & -box.category) : 0);
         if (this.mode === "entity") return box?.entity === undefined ? palette.free : this.kind(hash(box.entity));
+        if (this.mode === "depth" && this.unknown) return palette.free;
         if (this.mode === "depth") return this.shade(this.depths.get(name) ?? 0, this.deepest);
         if (this.mode === "changed") return this.shade(this.freshness(name), 1);
         return [palette.free, palette.touching, palette.colliding][store.shown.contact(name)];
@@ -84,7 +86,9 @@ export class Colouring {
     }
 
     private follow(): void {
-        if (this.mode === "depth") this.question.ask();
+        const { past } = this.store;
+        const asked = past !== null && past === this.state; // the past does not change
+        if (this.mode === "depth" && !asked) this.question.ask();
         if (this.mode !== "changed") return;
         const now = performance.now();
         for (const name of this.store.moved) this.changes.set(name, now);
@@ -102,23 +106,27 @@ export class Colouring {
     private async readDepths(): Promise<void> {
         const { store } = this;
         if (!store.info || this.mode !== "depth") return;
-        const at = store.past ? { at: { ...store.past.at, clamp: true } } : {};
+        this.state = store.past;
+        let pairs: Depths["pairs"] = [];
         try {
-            const path = scenePath(store.info.name, "/query/all-pairs");
-            const { pairs } = await this.client.call<Depths>("POST", path, { want: ["mtv"], limit: MOST, ...OWN, ...at });
-            this.depths.clear();
-            this.deepest = 0;
-            for (const { pair, mtv } of pairs)
-                for (const name of pair) {
-                    const depth = Math.max(this.depths.get(name) ?? 0, mtv?.depth ?? 0);
-                    this.depths.set(name, depth);
-                    this.deepest = Math.max(this.deepest, depth);
-                }
-            this.explain();
-            this.onChange(null);
-        } catch {
-            return; // the connection's state says so
+            const body = { want: ["mtv"], limit: MOST, ...OWN };
+            pairs = (await ask<Depths>(store, this.client, "all-pairs", body)).answer.pairs;
+            this.unknown = "";
+        } catch (error) {
+            const known = error instanceof Unasked || error instanceof Problem;
+            this.unknown = known ? error.message : "The daemon does not answer.";
+            if (!(error instanceof Unasked)) this.state = null; // the next event asks again
         }
+        this.depths.clear();
+        this.deepest = 0;
+        for (const { pair, mtv } of pairs)
+            for (const name of pair) {
+                const depth = Math.max(this.depths.get(name) ?? 0, mtv?.depth ?? 0);
+                this.depths.set(name, depth);
+                this.deepest = Math.max(this.deepest, depth);
+            }
+        this.explain();
+        this.onChange(null);
         await new Promise((resolve) => setTimeout(resolve, DEPTHS_MS));
     }
 
@@ -130,7 +138,9 @@ export class Colouring {
             mode === "contact"
                 ? [entry("contact-0", "free"), entry("contact-1", "touching"), entry("contact-2", "overlapping")]
                 : mode === "depth"
-                  ? shades("0", `${Number(this.deepest.toPrecision(2))} deep`)
+                  ? this.unknown
+                      ? [el("li", { title: this.unknown }, "depths are not known")]
+                      : shades("0", `${Number(this.deepest.toPrecision(2))} deep`)
                   : mode === "changed"
                     ? shades("before", "just now")
                     : [...(mode === "entity" ? [entry("contact-0", "none")] : []), ...Array.from({ length: KINDS }, (_, i) => entry(`kind-${i}`, mode === "category" ? String(i) : ""))];
