@@ -43,7 +43,7 @@ test("both verdicts, how far the boxes have moved between them, and the requests
         await set(page, "#lag-delay", 150);
         await verdict(page, "then", /^Then: hit bob-body at 19$/);
         await verdict(page, "now", /^Now: bob-body missed by 1$/); // from x = 1.5 to 3 - 0.5
-        assert.equal(await page.textContent("#lag-moved .found"), "bob-body150 cm");
+        assert.equal(await page.textContent("#lag-moved .found"), "bob-body1.5"); // units of the scene
         const requests = await page.locator("#panel-lag details.exchange").evaluateAll((all) => all.map((one) => [...one.querySelectorAll("pre")].map((pre) => pre.textContent)));
         for (const [i, [curl, answer]] of requests.entries()) {
             const heard = JSON.parse(execFileSync("sh", ["-c", curl], { encoding: "utf8" }));
@@ -54,12 +54,12 @@ test("both verdicts, how far the boxes have moved between them, and the requests
         // without delay there is no difference
         await set(page, "#lag-delay", 0);
         await verdict(page, "now", /^Now: hit bob-body/);
-        assert.equal(await page.textContent("#lag-moved .found"), "bob-body0 cm");
+        assert.equal(await page.textContent("#lag-moved .found"), "bob-body0");
         await set(page, "#lag-delay", 300);
         await page.selectOption("#lag-aim", "now");
         await verdict(page, "now", /^Now: hit bob-body/);
         await verdict(page, "then", /^Then: bob-body missed by \d/);
-        assert.equal(await page.textContent("#lag-moved .found"), "bob-body300 cm");
+        assert.equal(await page.textContent("#lag-moved .found"), "bob-body3");
         // beyond the history the oldest state is shown, and that is said
         await set(page, "#lag-delay", 5000);
         await until("that it is clamped", async () => /^The daemon keeps less than 5000: /.test(await page.textContent("#lag-said")));

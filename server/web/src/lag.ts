@@ -14,7 +14,6 @@ import { explained, type Explanation } from "./shot";
 import type { Store } from "./store";
 
 const MOST = 16; // boxes that an answer explains
-const CENTIMETRES = 100; // in a unit of the scene, taken for a metre
 const AWAY = [12, 8, 5, 3]; // from the first box, where no place to shoot from was clicked
 const AROUND = 16; // places at each of these distances
 const ABOVE = 1 / 6; // of the distance
@@ -280,7 +279,7 @@ export class Lag {
             "How far each box has moved since",
             [...this.then].map(([name, { center }]) => ({
                 name,
-                where: `${Number((CENTIMETRES * way(center, this.now.get(name)?.center ?? center)).toFixed(1))} cm`,
+                where: short(way(center, this.now.get(name)?.center ?? center)),
                 select: [name],
             })),
         );
