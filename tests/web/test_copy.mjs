@@ -5,8 +5,8 @@ import { execFileSync } from "node:child_process";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { test } from "./harness.mjs";
-import { ask, CUBE, makeScene, module, random, runAll, show } from "./words.mjs";
+import { test, until } from "./harness.mjs";
+import { ask, CUBE, makeScene, module, random, runAll, show, unfold } from "./words.mjs";
 
 const CLIENTS = new URL("../../build/clients/", import.meta.url).pathname;
 const folder = mkdtempSync(join(tmpdir(), "obbd-copy-"));
@@ -41,6 +41,7 @@ test("a request in each language gives the answer that is shown", async () => {
     await ask(page, 1, { From: [-5, 0.25, 0], To: [9, 0.25, 0] });
     const details = page.locator("#probe-out details.exchange");
     await details.locator("summary").click();
+    await unfold(details);
     const [request, answer] = [details.getByLabel("Request", { exact: true }), details.getByLabel("Answer")];
     const shown = JSON.parse(await answer.textContent());
     const select = details.getByLabel("Language of the request");
@@ -81,8 +82,29 @@ test("an answer is written so that what fits on a line stands on one, and says t
     const scene = await makeScene({ a: CUBE(0) });
     const { page, close } = await show(scene);
     await ask(page, 1, { From: [-5, 0.25, 0], To: [9, 0.25, 0] });
-    const answer = await page.locator("#probe-out pre").nth(1).textContent();
-    assert.match(answer, /"point": ?\[-1,0.25,0\]/);
+    const details = page.locator("#probe-out details.exchange");
+    await unfold(details);
+    assert.match(await details.getByLabel("Answer").textContent(), /"point": ?\[-1,0.25,0\]/);
+    await close();
+});
+
+test("an answer is written only where it is seen, and no more of it than is seen", async () => {
+    const { readable } = await module("exchange");
+    const pairs = Array.from({ length: 10_000 }, (_, i) => ({ pair: ["a", `b-${i}`], depth: i }));
+    const whole = readable({ pairs });
+    const far = { get pair() { throw new Error("more is looked at than is seen"); } };
+    const cut = readable({ pairs: [...pairs.slice(0, 5000), far] }, 20_000);
+    assert.equal(cut, `${whole.slice(0, 20_000)}\n… and more, which is left out here`);
+    const { page, close } = await show(await makeScene({ a: CUBE(0) }));
+    await ask(page, 1, { From: [-5, 0.25, 0], To: [9, 0.25, 0] });
+    const details = page.locator("#probe-out details.exchange");
+    const answer = details.getByLabel("Answer");
+    assert.equal(await answer.textContent(), "");
+    await unfold(details);
+    await ask(page, 1, { From: [-5, 0.5, 0], To: [9, 0.5, 0] });
+    await until("the next one", async () => /0\.5/.test(await answer.textContent()));
+    await details.locator("summary").click();
+    await until("that it is closed", async () => (await answer.textContent()) === "");
     await close();
 });
 

@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
 import { test, until } from "./harness.mjs";
 import { blind, makeLive, showBlind, shown } from "./live.mjs";
-import { daemon, drawn, frontOf, makeScene, pixels, revision, runAll, select, show, SQUARE } from "./words.mjs";
+import { daemon, drawn, frontOf, makeScene, pixels, revision, runAll, select, show, SQUARE, unfold } from "./words.mjs";
 
 const verdict = async (page, which, pattern) => {
     await until(`${which}: ${pattern}`, async () => pattern.test(await page.textContent(`#lag-${which}`)));
@@ -44,6 +44,7 @@ test("both verdicts, how far the boxes have moved between them, and the requests
         await verdict(page, "then", /^Then: hit bob-body at 19$/);
         await verdict(page, "now", /^Now: bob-body missed by 1$/); // from x = 1.5 to 3 - 0.5
         assert.equal(await page.textContent("#lag-moved .found"), "bob-body1.5"); // units of the scene
+        for (const i of [0, 1]) await unfold(page.locator("#panel-lag details.exchange").nth(i));
         const requests = await page.locator("#panel-lag details.exchange").evaluateAll((all) => all.map((one) => [...one.querySelectorAll("pre")].map((pre) => pre.textContent)));
         for (const [i, [curl, answer]] of requests.entries()) {
             const heard = JSON.parse(execFileSync("sh", ["-c", curl], { encoding: "utf8" }));

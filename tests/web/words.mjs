@@ -139,10 +139,18 @@ export async function hold(page, method, path) {
     return { asked, goOn };
 }
 
+/** Opens a request and its answer, which is written only then. */
+export async function unfold(details) {
+    await details.evaluate((one) => (one.open = true));
+    const answer = details.getByLabel("Answer");
+    await until("the answer", async () => (await answer.textContent()) !== "");
+}
+
 /** What the panel shows as curl, run by a shell, and what it shows as the answer. */
 export async function exchange(page, panel) {
     const details = page.locator(`${panel} details.exchange`);
     await details.waitFor();
+    await unfold(details);
     const [curl, answer] = await details.locator("pre").allTextContents();
     return { curl, shown: JSON.parse(answer), heard: JSON.parse(execFileSync("sh", ["-c", curl], { encoding: "utf8" })) };
 }

@@ -14,7 +14,7 @@ export interface Exchange extends Asked {
 let language = "curl"; // of all panels
 
 export class ExchangePanel {
-    readonly root: HTMLElement;
+    readonly root: HTMLDetailsElement;
     private readonly request = el("pre", { class: "code", tabindex: "0", "aria-label": "Request" });
     private readonly languages = el("select", { "aria-label": "Language of the request" }, ...Object.keys(SNIPPETS).map((name) => el("option", { value: name }, name)));
     private shown: Exchange | null = null;
@@ -43,6 +43,7 @@ export class ExchangePanel {
             el("div", { class: "bar" }, el("span", { class: "label" }, "answer")),
             this.answer,
         );
+        this.root.addEventListener("toggle", () => this.writeAnswer());
     }
 
     /** The way before there was a clipboard: the text is selected and copied as a user does. */
@@ -59,26 +60,71 @@ export class ExchangePanel {
     show(exchange: Exchange | null): void {
         this.root.hidden = exchange === null;
         this.shown = exchange;
-        if (!exchange) return;
-        const answer = readable(exchange.answer);
         this.write();
-        setText(this.answer, answer.length > SHOWN ? `${answer.slice(0, SHOWN)}\n… ${answer.length - SHOWN} more characters` : answer);
+        this.writeAnswer();
     }
 
     private write(): void {
         this.languages.value = language;
         if (this.shown) setText(this.request, SNIPPETS[language](this.shown, location.origin));
     }
+
+    /** Answers are long and many: they are made text only where somebody sees it. */
+    private writeAnswer(): void {
+        const seen = this.shown && this.root.open;
+        setText(this.answer, seen ? readable(this.shown?.answer, SHOWN) : "");
+    }
 }
 
-/** A value as JSON: what fits on a line stands on one. */
-export function readable(value: unknown, indent = ""): string {
-    const line = JSON.stringify(value);
-    if (typeof value !== "object" || value === null || indent.length + line.length <= LINE) return line;
-    const deeper = `${indent} `;
-    const parts = Array.isArray(value)
-        ? value.map((one) => deeper + readable(one, deeper))
-        : Object.entries(value).map(([key, one]) => `${deeper}${JSON.stringify(key)}: ${readable(one, deeper)}`);
-    const [open, close] = Array.isArray(value) ? "[]" : "{}";
-    return `${open}\n${parts.join(",\n")}\n${indent}${close}`;
+/**
+ * A value as JSON: what fits on a line stands on one.
+ * @param most the number of characters after which the rest is left out
+ */
+export function readable(value: unknown, most = Infinity): string {
+    const made: string[] = [];
+    let length = 0;
+    for (const line of lines(value, "", "", "")) {
+        made.push(line);
+        length += line.length + 1;
+        if (length <= most) continue;
+        return `${made.join("\n").slice(0, most)}\n… and more, which is left out here`;
+    }
+    return made.join("\n");
+}
+
+/** The lines of a value, one after the other; `before` and `after` stand on its first and last. */
+function* lines(value: unknown, indent: string, before: string, after: string): Generator<string> {
+    if (typeof value !== "object" || value === null || fits(value, LINE - indent.length)) {
+        yield `${indent}${before}${JSON.stringify(value)}${after}`;
+        return;
+    }
+    const isList = Array.isArray(value);
+    const [open, close] = isList ? "[]" : "{}";
+    const entries = isList ? value.entries() : Object.entries(value);
+    let left = isList ? value.length : Object.keys(value).length;
+    yield `${indent}${before}${open}`;
+    for (const [key, one] of entries) {
+        const name = isList ? "" : `${JSON.stringify(key)}: `;
+        yield* lines(one, `${indent} `, name, --left > 0 ? "," : "");
+    }
+    yield `${indent}${close}${after}`;
+}
+
+/** Has the value at most so many characters as JSON? No more of it is looked at than that takes. */
+function fits(value: object, room: number): boolean {
+    let left = room;
+    const take = (part: unknown): boolean => {
+        if (typeof part !== "object" || part === null) left -= JSON.stringify(part).length;
+        else {
+            left -= 2; // the brackets
+            let entries = 0;
+            for (const key in part) {
+                if (entries++ > 0) left--; // the comma
+                if (!Array.isArray(part)) left -= JSON.stringify(key).length + 1;
+                if (!take(part[key as keyof typeof part])) return false;
+            }
+        }
+        return left >= 0;
+    };
+    return take(value);
 }
