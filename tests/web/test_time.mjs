@@ -125,6 +125,30 @@ test("states that were seen are shown and asked while all moves 20 and 60 times 
     }
 });
 
+test("nothing is kept of the names of boxes that are gone", async () => {
+    const [{ Store }, { Snapshot }] = [await module("store"), await module("snapshot")];
+    const snapshot = new Snapshot();
+    for (let i = 0; i < 100; i++) snapshot.addPair("floor", `shot-${i}`, null);
+    assert.equal(snapshot.touched.size, 101);
+    for (let i = 0; i < 99; i++) snapshot.removePair("floor", `shot-${i}`);
+    assert.deepEqual([...snapshot.touched.keys()], ["floor", "shot-99"]);
+    snapshot.removePair("shot-99", "floor");
+    assert.equal(snapshot.touched.size, 0);
+    const store = new Store();
+    const one = { center: [0, 0], half_extents: [1, 1], angle: 0, category: 1, mask: 1, group: 0 };
+    const box = (name, id) => ({ ...one, name, id });
+    const names = Array.from({ length: 100 }, (_, i) => `shot-${i}`);
+    names.forEach((name, i) => store.putBox(box(name, i)));
+    for (let i = 0; i < 5; i++) store.posed([...names, "read later"]);
+    assert.ok(store.moves("shot-7") && store.moves("read later"));
+    for (const name of names.slice(10)) store.dropBox(name);
+    store.dropBox("read later");
+    assert.deepEqual([...store.motion.keys()], names.slice(0, 10));
+    store.setBoxes([box("shot-7", 7)]);
+    assert.deepEqual([...store.motion.keys()], ["shot-7"]);
+    assert.ok(store.moves("shot-7"));
+});
+
 test("the path of a box is where it was at each of its poses", async () => {
     const { Ring } = await module("ring");
     const ring = new Ring();

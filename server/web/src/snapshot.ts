@@ -40,8 +40,14 @@ export class Snapshot {
         if (!pair) return;
         this.pairs.delete(pair);
         this.tally(pair, -1);
-        this.touched.get(a)?.delete(b);
-        this.touched.get(b)?.delete(a);
+        for (const [one, other] of [
+            [a, b],
+            [b, a],
+        ]) {
+            const others = this.touched.get(one);
+            others?.delete(other);
+            if (others?.size === 0) this.touched.delete(one);
+        }
     }
 
     /** What was read of a pair, which may be none any more. */

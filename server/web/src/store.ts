@@ -140,6 +140,7 @@ export class Store {
     }
 
     dropBox(name: string): void {
+        this.motion.delete(name);
         const known = this.live.boxes.get(name);
         if (!known) return;
         this.names.delete(known.id);
@@ -159,6 +160,8 @@ export class Store {
         }
         this.names.clear();
         for (const { id, name } of boxes) this.names.set(id, name);
+        for (const name of this.motion.keys())
+            if (!this.live.boxes.has(name)) this.motion.delete(name);
         this.restocked ||= !this.past;
     }
 
