@@ -593,6 +593,20 @@ test("a scene that is not there is not asked of another, and Back leads to the s
     await close();
 });
 
+test("a scene with a name as long as may be leaves the tools on the page", async () => {
+    const name = "S".repeat(128);
+    await daemon.call("PUT", `/v1/scenes/${name}`, {});
+    for (const [width, height] of [[1180, 720], [390, 844]]) {
+        const { page, close } = await show(name, { viewport: { width, height } });
+        for (const selector of ["#scene", ".tools", "#status"]) {
+            const place = await page.locator(selector).boundingBox();
+            assert.ok(place.x >= 0 && place.x + place.width <= width, `${selector}: ${JSON.stringify(place)}`);
+        }
+        await close();
+    }
+    await daemon.call("DELETE", `/v1/scenes/${name}`);
+});
+
 test("an address that the user changes is not written over before the page has read it", async () => {
     const opened = await openPage(browser, daemon.url, { expected: [/status of 404/] });
     const { page } = opened;
