@@ -69,19 +69,6 @@ static bool may_write(struct srv_request *request, obb_str scene)
     return false;
 }
 
-/* Returns whether the copy replaces a scene that is not durable: then neither is the copy. A hidden
- * scene is being made durable. */
-static bool replaces_in_memory(const struct srv_request *request, obb_str to)
-{
-    const struct srv_services *services = request->services;
-    const struct obb_scene *scene = obb_store_find(services->store, to);
-    obb_scene_info info;
-    bool hidden = false;
-    if (scene != NULL)
-        srv_scene_info(services->locks, scene, &info, &hidden);
-    return scene != NULL && !hidden && srv_tail_of(scene) == NULL;
-}
-
 static void copy_apply(struct srv_work *work)
 {
     struct copy *c = (struct copy *)work;
@@ -103,7 +90,6 @@ static void copy_apply(struct srv_work *work)
     op->scene = c->sent.to;
     op->copy = obb_copy_of(op->from, c->sent.to, srv_clock() * 1e3);
     op->replace = c->sent.replace;
-    op->in_memory = replaces_in_memory(request, c->sent.to);
     c->change.applied = copy_reply;
     srv_change_start(&c->change);
 }

@@ -18,7 +18,7 @@ typedef enum srv_op_kind {
      * the start of the service: it is never done on the pool. */
     SRV_OP_LOAD,
     /* Makes the scene as `copy` says, which names it, too. If the scene exists, the copy takes its
-     * place only with `replace`. */
+     * place only with `replace`, and is as durable as that scene. */
     SRV_OP_COPY,
     SRV_OP_REMOVE, /* removes the scene, which must exist, with its history */
     /* Does what `record` says, which another process has written into the log, and which counts: it
@@ -47,7 +47,7 @@ typedef struct srv_op {
     bool is_unchecked; /* likewise: as in srv_foreign */
     bool replaces;     /* likewise */
     uint64_t epoch;    /* of a scene that the op makes; 0: the writer draws it */
-    bool in_memory;    /* a scene that the op makes is not durable, whatever there is */
+    bool in_memory;    /* of SRV_OP_CREATE and SRV_OP_EDIT: a scene that it makes is not durable */
     /* Of SRV_OP_EDIT: keeps nothing; srv_write.rehearsal has the views of the edit's moments on the
      * states that the commit would make, and `committed` says what it would do. */
     bool dry_run;

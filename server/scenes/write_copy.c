@@ -141,17 +141,8 @@ static bool name_copy(struct srv_write *w)
 
 static void on_sealed(void *context, srv_journal_status status) { copy_settled(context, status); }
 
-static void on_replaced_gone(struct srv_record_entry *record, srv_journal_status status)
-{
-    struct srv_write *w = record->context;
-    if (status == SRV_JOURNAL_OK)
-        srv_snapshot_written(w->writer->tails.snapshots, NULL, record->entry.seq,
-                             record->bytes.length);
-    copy_settled(w, status);
-}
-
-/* Lets the journal say that the copy is whole, if it shall be durable, and that the scene in its
- * place is gone, if that is durable. */
+/* Lets the journal say that the copy is whole, and that the scene in its place, if there is one, is
+ * gone. */
 static void settle_copy(struct srv_write *w)
 {
     struct srv_tails *tails = &w->writer->tails;
@@ -159,11 +150,6 @@ static void settle_copy(struct srv_write *w)
     const struct obb_scene *copy = w->made_copy != NULL ? w->made_copy : w->scene;
     if (w->tail != NULL)
         srv_snapshots_pause(srv_tail_journaled(w->tail));
-    if (!w->is_stored) {
-        w->record = NULL;
-        srv_record_entry_append(gone, tails->journal, tails->drain, on_replaced_gone, w);
-        return;
-    }
     if (!srv_journal_seals(tails->journal)) {
         if (!name_copy(w))
             copy_settled(w, SRV_JOURNAL_FAILED);
@@ -181,8 +167,7 @@ static bool lock_and_settle(struct srv_write *w, size_t boxes)
 {
     const wire_record record = {.kind = WIRE_RECORD_GONE};
     /* a record that names the copy says it, too */
-    const bool named = w->is_stored && !srv_journal_seals(w->writer->tails.journal);
-    if (w->tail != NULL && !named) {
+    if (w->tail != NULL && srv_journal_seals(w->writer->tails.journal)) {
         w->record = srv_tails_encode(&w->writer->tails, w->scene,
                                      srv_tail_journaled(w->tail)->number, 3, &record);
         if (w->record == NULL)
@@ -219,7 +204,7 @@ static void place_copy(struct srv_write *w)
     const obb_status status = w->scene == NULL ? adopt_copy(w) : OBB_OK;
     if (status != OBB_OK) {
         srv_write_refuse(w, SRV_REFUSED_BY_STORE, status);
-    } else if (!w->is_stored && w->tail == NULL) {
+    } else if (!w->is_stored) {
         succeed_copy(w);
     } else if (!lock_and_settle(w, boxes)) {
         if (w->made_scene)
@@ -261,6 +246,24 @@ static void copied(struct srv_job *job)
     w->begin(w); /* the scenes may be others by now */
 }
 
+/* Returns whether the copy shall be durable: it is as durable as the scene that it replaces, and
+ * durable if it replaces none. A hidden scene is locked, so the copy waits for that. */
+static bool shall_be_durable(const struct srv_write *w)
+{
+    return w->writer->tails.journal != NULL && (w->scene == NULL || w->tail != NULL);
+}
+
+/* Drops the pieces of a copy that is not to be durable any more. */
+static void unstore_copy(struct srv_write *w)
+{
+    srv_write_forsake_copy(w, w->made_copy);
+    w->is_stored = false;
+    w->number = 0;
+    w->copy_id = (wire_record_id){0};
+}
+
+/* Stores the copy or puts it in its place. Another scene may have come there since the copy began
+ * last, so that the copy shall be durable, or shall not be durable any more. */
 static void finish_copy(struct srv_write *w)
 {
     if (w->status == OBB_OK && !w->is_stored && w->cancelled != NULL && atomic_load(w->cancelled))
@@ -269,7 +272,10 @@ static void finish_copy(struct srv_write *w)
         srv_write_refuse(w, SRV_REFUSED_BY_SCENE, w->status);
         return;
     }
-    if (w->is_stored || w->writer->tails.journal == NULL || w->op.in_memory)
+    const bool durable = shall_be_durable(w);
+    if (w->is_stored && !durable)
+        unstore_copy(w);
+    if (w->is_stored == durable)
         place_copy(w);
     else if (!store_copy(w))
         srv_write_refuse(w, SRV_REFUSED_BY_SCENE, OBB_NO_MEMORY);
