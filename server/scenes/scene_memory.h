@@ -25,8 +25,9 @@ size_t srv_scene_memory_room(const struct srv_scene_memory *memory);
  * for `bytes`, or nothing is left to give up. Does not touch locked scenes, except `mine` (may be
  * NULL). Returns whether there is room. Nothing happens if there is room already, or if there is no
  * memory for the list of scenes. If all histories together would not make room for `bytes`, and
- * that is certain, no scene gives up a state: a commit that is refused changes nothing. Gives up some states more than it must, so that it is seldom
- * needed. O(scenes), and O(log scenes) a state. */
+ * that is certain, no scene gives up a state: a commit that is refused changes nothing. Gives up
+ * some states more than it must, so that it is seldom needed. O(scenes), and O(log scenes) a
+ * state. */
 bool srv_scene_memory_shed(struct srv_scene_memory *memory, const struct obb_scene *mine,
                            size_t bytes);
 

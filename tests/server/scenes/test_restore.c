@@ -183,9 +183,8 @@ START_TEST(scenes_beyond_the_limit_of_bytes_forget_their_oldest_states)
         scene_memory = 0;
         ck_assert_uint_eq(restored.count, 4);
         for (size_t i = 0; i < restored.count; i++) {
-            const struct obb_scene *found = restored.scenes[i].journaled.scene;
-            const struct obb_scene *was =
-                rig_find(restored.scenes[i].journaled.number)->journaled.scene;
+            struct obb_scene *found = restored.scenes[i].journaled.scene;
+            struct obb_scene *was = rig_find(restored.scenes[i].journaled.number)->journaled.scene;
             obb_scene_info now, then;
             obb_scene_info_without_bounds(found, &now);
             obb_scene_info_without_bounds(was, &then);
