@@ -79,11 +79,11 @@ struct obb_scene *obb_store_find(const struct obb_store *store, obb_str name)
     return is_at(store, rank, name) ? store->scenes[rank] : NULL;
 }
 
+bool obb_store_full(const struct obb_store *store) { return store->count >= store->scene_limit; }
+
 /* Makes room for one scene more. */
 static obb_status reserve(struct obb_store *store)
 {
-    if (store->count >= store->scene_limit)
-        return OBB_LIMIT;
     if (store->count < store->capacity)
         return OBB_OK;
     const size_t capacity = store->capacity == 0 ? 16 : store->capacity * 2;
@@ -123,7 +123,7 @@ obb_status obb_store_add(struct obb_store *store, obb_str name, const obb_settin
         return OBB_BAD_NAME;
     if (obb_store_find(store, name) != NULL)
         return OBB_BAD_VALUE;
-    obb_status st = reserve(store);
+    obb_status st = obb_store_full(store) ? OBB_LIMIT : reserve(store);
     if (st == OBB_OK)
         st = obb_scene_create(name, settings, now_ms, store->kernels, &scene);
     if (st == OBB_OK)

@@ -31,9 +31,11 @@ void obb_store_cache(struct obb_store *store, size_t bytes);
 /* Returns the kernels that the store was created with. */
 const struct obb_kernels *obb_store_kernels(const struct obb_store *store);
 
-/* Takes a scene over that is in no store, under its name. OBB_LIMIT if there are scene_limit
- * scenes; OBB_BAD_VALUE if the name is taken; OBB_NO_MEMORY. The caller then keeps the scene.
- * O(n). */
+/* Returns whether there are scene_limit scenes, or more. */
+bool obb_store_full(const struct obb_store *store);
+
+/* Takes a scene over that is in no store, under its name, also if the store is full.
+ * OBB_BAD_VALUE if the name is taken; OBB_NO_MEMORY. The caller then keeps the scene. O(n). */
 obb_status obb_store_adopt(struct obb_store *store, struct obb_scene *scene, uint64_t epoch);
 
 /* Removes the scene from the store at once. *out_dead is the scene, which the caller destroys, on

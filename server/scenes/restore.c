@@ -622,9 +622,8 @@ bool srv_restored_adopt(srv_restored *restored, struct obb_store *store, double 
         const obb_status st = obb_store_adopt(store, made, scene->epoch);
         if (st != OBB_OK) {
             (void)snprintf(error, error_size, "scene %s: %s", wire_show(obb_scene_name(made)).text,
-                           st == OBB_LIMIT       ? "there are more than --scene-limit allows"
-                           : st == OBB_BAD_VALUE ? "--replay makes a scene of this name, too"
-                                                 : "there is not enough memory");
+                           st == OBB_BAD_VALUE ? "--replay makes a scene of this name, too"
+                                               : "there is not enough memory");
             return false;
         }
         restored->loaders[i]->restored.journaled.scene = NULL; /* the store's */

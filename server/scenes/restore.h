@@ -57,9 +57,9 @@ void srv_restore_cancel(struct srv_restore *restore);
 bool srv_restore_end(struct srv_restore *restore, srv_restored *out, char *error,
                      size_t error_size);
 
-/* Gives all scenes to the store. Their clocks go on at `now_ms`. Returns false if the store's limit
- * of scenes does not allow it, two scenes have one name, or there is no memory; error then holds
- * one line, and some scenes are the store's. On the loop's thread. */
+/* Gives all scenes to the store, whatever its limit of scenes. Their clocks go on at `now_ms`.
+ * Returns false if two scenes have one name, or there is no memory; error then holds one line, and
+ * some scenes are the store's. On the loop's thread. */
 bool srv_restored_adopt(srv_restored *restored, struct obb_store *store, double now_ms, char *error,
                         size_t error_size);
 

@@ -47,7 +47,7 @@ static void succeed_copy(struct srv_write *w)
 {
     if (w->made_copy != NULL) {
         srv_write_remove_replaced(w);
-        const obb_status status = adopt_copy(w); /* in the room of the scene that was removed */
+        const obb_status status = adopt_copy(w); /* in the place of the scene that was removed */
         assert(status == OBB_OK);
         (void)status;
     }
@@ -201,7 +201,9 @@ static void place_copy(struct srv_write *w)
         srv_write_refuse(w, SRV_REFUSED_BY_SCENE, OBB_SCENE_MEMORY);
         return;
     }
-    const obb_status status = w->scene == NULL ? adopt_copy(w) : OBB_OK;
+    obb_status status = OBB_OK;
+    if (w->scene == NULL)
+        status = obb_store_full(w->writer->store) ? OBB_LIMIT : adopt_copy(w);
     if (status != OBB_OK) {
         srv_write_refuse(w, SRV_REFUSED_BY_STORE, status);
     } else if (!w->is_stored) {

@@ -311,6 +311,29 @@ START_TEST(a_start_keeps_to_the_limit_of_the_scenes)
 }
 END_TEST
 
+/* All scenes of the folder are there. New ones have no room; those that are there change, and
+ * copies replace them. */
+START_TEST(a_lower_limit_of_scenes_is_for_new_ones)
+{
+    expect(client, "PUT", S "/boxes/a", UNIT(0), 201, NULL);
+    expect(client, "PUT", "/v1/scenes/t/boxes/b", UNIT(1), 201, NULL);
+    expect(client, "PUT", "/v1/scenes/u/boxes/c", UNIT(2), 201, NULL);
+    stop();
+    start_with("--scene-limit", "1");
+    expect(client, "GET", "/v1/scenes", NULL, 200,
+           "{\"scenes\":[{\"name\":\"s\"},{\"name\":\"t\"},{\"name\":\"u\"}]}");
+    expect(client, "PUT", "/v1/scenes/new", NULL, 413, NULL);
+    expect(client, "POST", S "/copy", "{\"to\":\"new\"}", 413, NULL);
+    expect(client, "PUT", S "/boxes/b", UNIT(9), 201, NULL);
+    expect(client, "POST", S "/copy", "{\"to\":\"t\",\"replace\":true}", 201, "{\"boxes\":2}");
+    expect(client, "DELETE", "/v1/scenes/u", NULL, 204, NULL);
+    expect(client, "PUT", "/v1/scenes/u", NULL, 413, NULL); /* two are still too many */
+    stop();
+    start_with("--scene-limit", "1");
+    expect(client, "GET", "/v1/scenes/t", NULL, 200, "{\"boxes\":2}");
+}
+END_TEST
+
 START_TEST(a_second_daemon_on_the_folder_is_refused)
 {
     char out[256], err[512];
@@ -1114,6 +1137,7 @@ int main(void)
     tcase_add_test(tc, a_forgotten_id_may_come_again_in_a_scene_with_a_snapshot);
     tcase_add_test(tc, what_is_remembered_needs_no_room_at_a_start);
     tcase_add_test(tc, a_start_keeps_to_the_limit_of_the_scenes);
+    tcase_add_test(tc, a_lower_limit_of_scenes_is_for_new_ones);
     tcase_add_test(tc, a_second_daemon_on_the_folder_is_refused);
     tcase_add_test(tc, the_demo_leaves_a_kept_scene_of_its_name_alone);
     tcase_add_test(tc, a_replay_does_not_begin_in_a_kept_scene);

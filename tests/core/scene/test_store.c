@@ -100,6 +100,30 @@ START_TEST(boxes_are_counted_over_all_scenes)
 }
 END_TEST
 
+START_TEST(a_full_store_adopts_and_adds_no_more)
+{
+    struct obb_store *store = store_of(1, 10);
+    struct obb_scene *scene = NULL, *other = NULL;
+    ck_assert(!obb_store_full(store));
+    for (int i = 0; i < 3; i++) {
+        ck_assert_int_eq(obb_scene_create(obb_str_of(i == 0   ? "a"
+                                                     : i == 1 ? "b"
+                                                              : "c"),
+                                          &space, 0, NULL, &scene),
+                         OBB_OK);
+        ck_assert_int_eq(obb_store_adopt(store, scene, 7), OBB_OK);
+        ck_assert(obb_store_full(store));
+    }
+    ck_assert_uint_eq(obb_store_scenes(store), 3);
+    for (int i = 0; i < 3; i++) {
+        ck_assert_int_eq(obb_store_add(store, obb_str_of("d"), &space, 7, 0, &other), OBB_LIMIT);
+        ck_assert_int_eq(remove_dead(store, i == 0 ? "a" : i == 1 ? "b" : "c"), OBB_OK);
+    }
+    ck_assert_int_eq(obb_store_add(store, obb_str_of("d"), &space, 7, 0, &other), OBB_OK);
+    obb_store_destroy(store);
+}
+END_TEST
+
 START_TEST(frames_of_an_adopted_scene_are_counted)
 {
     struct obb_store *store = store_of(10, 10);
@@ -237,6 +261,7 @@ int main(void)
     tcase_add_test(tc, scenes_are_found_and_listed_in_byte_order);
     tcase_add_test(tc, what_may_not_be_added_is_refused);
     tcase_add_test(tc, boxes_are_counted_over_all_scenes);
+    tcase_add_test(tc, a_full_store_adopts_and_adds_no_more);
     tcase_add_test(tc, frames_of_an_adopted_scene_are_counted);
     tcase_add_test(tc, cached_pairs_are_counted_and_given_up);
     tcase_add_test(tc, a_removed_scene_lives_until_its_last_view_is_closed);
