@@ -394,6 +394,31 @@ static void rays_find_what_they_hit_however_the_answer_comes(void)
     CHECK(obbd_first_hit(a, none + 1, 0) == NULL);
 }
 
+static void a_ray_whose_length_is_none_is_refused_and_does_not_become_endless(void)
+{
+    static const double lengths[] = {-1, NAN, -INFINITY};
+    static const double times[2] = {0, 0};
+    obbd_tick *t = fresh();
+    put_cube(t, "a", 0);
+    committed(t);
+    for (size_t i = 0; i < sizeof lengths / sizeof *lengths; i++) {
+        const obbd_ray ray = {
+            .origin = {-5, 0, 0}, .direction = {1, 0, 0}, .max_distance = lengths[i]};
+        const obbd_ray rays[2] = {{.origin = {-5, 0, 0}, .direction = {1, 0, 0}}, ray};
+        const obbd_ray both[2] = {ray, ray};
+        obbd_tick_rays(t, 1, &ray, NULL);
+        CHECK(obbd_query(t) == NULL && fails_with(OBBD_PROBLEM, "(/rays/max_distances"));
+        obbd_tick_rays(t, 2, both, &(obbd_ask){.times = times});
+        CHECK(obbd_query(t) == NULL && fails_with(OBBD_PROBLEM, "(/rays/max_distances"));
+        obbd_tick_rays(t, 2, rays, NULL);
+        CHECK(obbd_query(t) == NULL && fails_with(OBBD_PROBLEM, "(/rays/1/max_distance)"));
+        obbd_tick_rays(t, 1, &ray, &(obbd_ask){.by_name = true});
+        CHECK(obbd_query(t) == NULL && fails_with(OBBD_PROBLEM, "(/rays/0/max_distance)"));
+        obbd_tick_nearest(t, 1, rays->origin, &(obbd_ask){.max_distance = lengths[i]});
+        CHECK(obbd_query(t) == NULL && fails_with(OBBD_PROBLEM, "(/max_distance)"));
+    }
+}
+
 static void a_query_can_be_left_out_of_the_record(void)
 {
     obbd_tick *t = fresh();
@@ -1232,3 +1257,4 @@ int main(int argc, char **argv)
     (void)printf("%d tests, %d failed\n", run, failures);
     return failures != 0 || run == 0;
 }
+    TEST(a_ray_whose_length_is_none_is_refused_and_does_not_become_endless),

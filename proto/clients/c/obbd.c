@@ -2826,7 +2826,7 @@ int obbd_tick_rays(obbd_tick *t, size_t n, const obbd_ray *rays, const obbd_ask 
     ask = ask != NULL ? ask : &plain_ask;
     size_t bounded = 0;
     for (size_t i = 0; i < n; i++)
-        bounded += rays[i].max_distance > 0;
+        bounded += rays[i].max_distance != 0; /* the daemon refuses what is no length */
     const bool uniform = n > 0 && (bounded == 0 || bounded == n);
     const bool first =
         ask->mode == NULL || strcmp(ask->mode, "closest") == 0 || strcmp(ask->mode, "any") == 0;

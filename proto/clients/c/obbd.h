@@ -314,7 +314,7 @@ typedef struct obbd_ask {
 typedef struct obbd_ray {
     double origin[3];
     double direction[3];
-    double max_distance; /* 0 for none */
+    double max_distance; /* 0 for none; the daemon refuses less than 0, and NaN */
 } obbd_ray;
 
 /* A shape: a name, a box, a frustum, or a radius. A radius makes a capsule from a to b if `capsule`
