@@ -3762,14 +3762,20 @@ bool obbd_delete(obbd_tick *t)
 
 /* ---- Requests of any kind -------------------------------------------------------------------- */
 
-/* Does a request change nothing? Those that read, and queries. */
+/* Does a request change nothing? Those that read, and queries: a POST to
+ * /v1/scenes/{scene}/query/{kind}. Scenes and boxes may be named query, too. */
 static bool only_asks(const char *method, const char *path)
 {
+    static const char scenes[] = "/v1/scenes/", query[] = "/query/";
     if (strcmp(method, "GET") == 0 || strcmp(method, "HEAD") == 0 || strcmp(method, "OPTIONS") == 0)
         return true;
-    const char *kind = strrchr(path, '/');
-    return strcmp(method, "POST") == 0 && kind != NULL && kind - path >= 6 &&
-           strncmp(kind - 6, "/query", 6) == 0;
+    if (strcmp(method, "POST") != 0 || strncmp(path, scenes, sizeof scenes - 1) != 0)
+        return false;
+    const char *scene = path + sizeof scenes - 1, *rest = scene + strcspn(scene, "/?#");
+    if (rest == scene || strncmp(rest, query, sizeof query - 1) != 0)
+        return false;
+    const char *kind = rest + sizeof query - 1, *end = kind + strcspn(kind, "/?#");
+    return end > kind && *end != '/';
 }
 
 /* Copies "Name: value" lines into o->lines as strings, and lets `fields` point there. Returns how

@@ -11,6 +11,7 @@ from .sender import Reply, Sender, Token
 from .transport import Pool, Received
 
 ADDRESS = "http://localhost:7480"
+QUERY = re.compile(r"/v1/scenes/[^/?#]+/query/[^/?#]+(?![^?#])")  # scenes and boxes may be named query, too
 
 
 class Client:
@@ -45,7 +46,7 @@ class Client:
         how       headers, media ("json" or "cbor"), timeout, retries, and again: may a change be sent
                   again if the connection broke behind it? GET and queries always may
         """
-        asks = method in ("GET", "HEAD", "OPTIONS") or (method == "POST" and re.search(r"/query/[a-z-]+$", path) is not None)
+        asks = method in ("GET", "HEAD", "OPTIONS") or (method == "POST" and QUERY.match(path) is not None)
         return self._sender.send(method, path, body, changes=not asks, **how)
 
     def stream(self, path: str, **how: Any) -> Received:
