@@ -906,6 +906,68 @@ static void columns_are_sent_from_where_they_lie_over_any_transport(void)
     obbd_close(client);
 }
 
+static const char *token_of_a_file(void *context, bool refused)
+{
+    (void)refused;
+    return context;
+}
+
+static void what_would_end_a_line_of_the_head_is_refused_before_anything_is_sent(void)
+{
+    static const struct {
+        const char *method, *path, *header, *text;
+    } calls[] = {
+        {"GET", "/a b", NULL, "found the byte 0x20 in the path"},
+        {"GET", "/a\n", NULL, "found the byte 0x0A in the path"},
+        {"GET", "", NULL, "found the byte 0x00 in the path"},
+        {"GET /x", "/", NULL, "found the byte 0x20 in the method"},
+        {"GET", "/", "A: b\r\nC: d", "found the byte 0x0D in the header A"},
+        {"GET", "/", "A: \x7f", "found the byte 0x7F in the header A"},
+        {"GET", "/", "A\nB: c", "found the byte 0x0A in the name of a header"},
+        {"GET", "/", ": c", "found the byte 0x00 in the name of a header"},
+    };
+    static const char *const wrong[] = {"http://x\n", "http://x y", "http://x/?a", "http://x/#a"};
+    const obbd_transport transport = {&canned, canned_send, canned_read, canned_end};
+    char ended[] = "of a file\n";
+    obbd_options options = {.token = ended, .transport = &transport};
+    canned = (struct canned){.status = 200, .fields = "", .body = ""};
+    for (int i = 0; i < 2; i++) {
+        obbd *client = obbd_open("http://engine", &options);
+        obbd_tick *t = obbd_tick_new(client, "any");
+        put_cube(t, "a", 0);
+        CHECK(obbd_commit(t) == NULL && obbd_why(client)->error == OBBD_MISUSED);
+        CHECK(strstr(obbd_why(client)->text, "found the byte 0x0A in the token") != NULL);
+        CHECK(strstr(obbd_why(client)->text, "of a file") == NULL);
+        obbd_events *e = obbd_follow(client, "any", OBBD_COLLISIONS);
+        obbd_event event;
+        CHECK(!obbd_event_next(e, &event, 0) && event.kind == OBBD_FAILED &&
+              obbd_why(client)->error == OBBD_MISUSED);
+        obbd_close(client);
+        options = (obbd_options){
+            .token_of = token_of_a_file, .token_context = ended, .transport = &transport};
+    }
+    obbd *client = obbd_open("http://engine", &(obbd_options){.transport = &transport});
+    for (size_t i = 0; i < sizeof calls / sizeof *calls; i++) {
+        const char *const headers[2] = {calls[i].header, NULL};
+        const obbd_call call = {.headers = headers};
+        CHECK(obbd_request(client, calls[i].method, calls[i].path, "{}", &call) == NULL);
+        const obbd_problem *why = obbd_why(client);
+        CHECK(why->error == OBBD_MISUSED && strstr(why->text, calls[i].text) != NULL);
+    }
+    CHECK(canned.sends == 0);
+    const char *const plain[3] = {"A: b\tc \xc3\xa4", "B:", NULL};
+    CHECK(obbd_request(client, "POST", "/\xc3\xa4", "", &(obbd_call){.headers = plain}) != NULL);
+    CHECK(canned.sends == 1);
+    obbd_close(client);
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+        client = obbd_open(wrong[i], NULL);
+        CHECK(obbd_request(client, "GET", "/", NULL, NULL) == NULL);
+        CHECK(obbd_why(client)->error == OBBD_MISUSED &&
+              strstr(obbd_why(client)->text, "found the address") != NULL);
+        obbd_close(client);
+    }
+}
+
 static void a_builder_keeps_its_memory_from_commit_to_commit(void)
 {
     enum { N = 100, SHOTS = 8 };
@@ -1208,6 +1270,7 @@ static const struct {
     TEST(what_cannot_be_sent_is_told_and_the_builder_is_empty_then),
     TEST(numbers_arrive_as_they_are_and_a_problem_says_where),
     TEST(rays_find_what_they_hit_however_the_answer_comes),
+    TEST(a_ray_whose_length_is_none_is_refused_and_does_not_become_endless),
     TEST(a_query_can_be_left_out_of_the_record),
     TEST(shots_are_judged_at_the_time_that_was_seen),
     TEST(the_other_kinds_of_queries),
@@ -1220,6 +1283,7 @@ static const struct {
     TEST(a_unix_socket_https_and_the_address_of_the_environment),
     TEST(large_bodies_over_https),
     TEST(columns_are_sent_from_where_they_lie_over_any_transport),
+    TEST(what_would_end_a_line_of_the_head_is_refused_before_anything_is_sent),
     TEST(a_builder_keeps_its_memory_from_commit_to_commit),
     TEST(a_builder_that_is_freed_leaves_the_others_of_its_scene_as_they_are),
     TEST(a_commit_that_nobody_answers_fails_after_its_time),
@@ -1257,4 +1321,3 @@ int main(int argc, char **argv)
     (void)printf("%d tests, %d failed\n", run, failures);
     return failures != 0 || run == 0;
 }
-    TEST(a_ray_whose_length_is_none_is_refused_and_does_not_become_endless),

@@ -11,6 +11,7 @@ import sys
 import tempfile
 from pathlib import Path
 
+from cutter import Prefixed
 from python import ROOT, same
 from rfc8949 import BROKEN, random_value
 
@@ -125,6 +126,20 @@ def finish(name):
 
 for one in TESTS:
     add(one.replace("_", " "), lambda one=one: finish(one))
+
+
+@test
+def a_path_of_the_address_stands_before_each_path():
+    proxy = Prefixed(DAEMON.port)
+    for address in (proxy.url, proxy.url + "/"):
+        with Driver(address) as driver:
+            assert driver.value(do="commit", commit={"put": {"a": {"center": [0, 0, 0], "half_extents": [1, 1, 1]}}})["put"] == 1
+            assert driver.value(do="query", query={"kind": "all-pairs"})["count"] == 0
+            assert driver.value(do="events", count=1, topics=["collisions"])[0]["event"] == "state"
+            assert json.loads(driver.play(do="request", method="GET", path="/healthz")["body"]) == {"status": "alive"}
+            driver.value(do="delete")
+    proxy.listener.close()
+    assert len(proxy.requests) == 10 and all(" /below/it/" in line for line in proxy.requests), proxy.requests
 
 
 @test

@@ -11,6 +11,7 @@ import random
 import re
 import shutil
 import signal
+import socket
 import subprocess
 import sys
 import tempfile
@@ -21,7 +22,7 @@ from array import array
 from functools import partial
 from pathlib import Path
 
-from cutter import Cutter
+from cutter import Cutter, Prefixed
 from python import INSTALLED, ROOT, plain
 from rfc8949 import BROKEN, READ, WRITTEN, random_value
 
@@ -483,6 +484,50 @@ def a_token_is_asked_for_when_there_is_none_and_again_when_it_is_refused():
         assert obbd.connect(guarded.url).request("GET", "/v1/scenes").status == 200
         assert raises(obbd.Problem, lambda: obbd.connect(guarded.url, token="wrong").request("GET", "/v1/scenes")).status == 401
         del os.environ["OBBD_TOKEN"]
+
+
+@test
+def what_would_end_a_line_of_the_head_is_refused_before_anything_is_sent():
+    with socket.create_server(("127.0.0.1", 0)) as nobody:
+        url = f"http://127.0.0.1:{nobody.getsockname()[1]}"
+        client = obbd.connect(url, token="of a file\n", timeout=1)
+        error = raises(ValueError, lambda: client.scene("yard").put({"a": cube(0)}), "found '\\\\n' in the token")
+        assert "of a file" not in str(error) and not isinstance(error, obbd.Disconnected)
+        raises(ValueError, lambda: obbd.connect(url, token=lambda _: "x\r\nA: b").request("GET", "/healthz"), "in the token")
+        client = obbd.connect(url, timeout=1)
+        for name, value, wrong in (
+            ("A", "b\r\nC: d", r"found '\\r' in the header A"),
+            ("A", "b\0", r"found '\\x00' in the header A"),
+            ("A", "b\u2603", "found '\u2603' in the header A"),
+            ("A: b\nC", "d", "found ':' in the name of a header"),
+            ("", "d", "found nothing in the name of a header"),
+        ):
+            raises(ValueError, lambda name=name, value=value: client.request("GET", "/healthz", headers={name: value}), wrong)
+        for path, wrong in (("/a b", "found ' ' in the path"), ("/a\n", r"found '\\n' in"), ("/\xe4", "found '\xe4' in"), ("", "nothing in")):
+            raises(ValueError, lambda path=path: client.request("GET", path), wrong)
+        raises(ValueError, lambda: client.request("GET /x\r\n", "/healthz"), "found ' ' in the method")
+        for address in (f"{url}\n", f"{url}/a b", f"{url}\r\nA: b", f"{url}/?a=b", f"{url}/#a"):
+            raises(ValueError, lambda address=address: obbd.connect(address), "found the address")
+        nobody.setblocking(False)
+        raises(BlockingIOError, nobody.accept)
+    headers = {"X-Any": "a\tb \xe4 ~", "X-Request-Id": "a!"}
+    assert CLIENT.request("GET", "/healthz", headers=headers).headers["x-request-id"] == "a!"
+
+
+@test
+def a_path_of_the_address_stands_before_each_path():
+    proxy = Prefixed(DAEMON.port)
+    for address in (proxy.url, proxy.url + "/"):
+        with obbd.connect(address) as client:
+            scene = client.scene(f"{address[-1]} below")
+            scene.put({"a": cube(0)})
+            assert (scene.box("a").id, scene.page) == (1, f"{proxy.url}/#{scene.name.replace('/', '%2F').replace(' ', '%20')}")
+            assert next(scene.events()).kind == "state"
+            assert client.request("GET", "/healthz").value == {"status": "alive"}
+    assert len(proxy.requests) == 8 and all(" /below/it/" in line for line in proxy.requests), proxy.requests
+    command = program("import obbd, sys\nobbd.connect(sys.argv[1]).request('GET', '/healthz')", proxy.url, OBBD_DEBUG="1").communicate()[1]
+    assert json.loads(subprocess.check_output(["sh", "-c", command])) == {"status": "alive"}
+    proxy.listener.close()
 
 
 def program(text, *words, **variables):

@@ -972,9 +972,10 @@ obbd_text obbd_header(const obbd_reply *reply, const char *name)
 #define IOV_PARTS 64
 
 struct wire {
-    char *url;  /* with the scheme */
-    char *host; /* as the header says it */
-    char *path; /* of a unix socket, or NULL */
+    char *url;    /* with the scheme */
+    char *host;   /* as the header says it */
+    char *prefix; /* what the address has behind the host */
+    char *path;   /* of a unix socket, or NULL */
     char *ca_file;
     bool secure;
     struct link *idle; /* the last one used first */
@@ -1247,6 +1248,7 @@ static void wire_write_head(struct wire *w, const obbd_http *request)
     bytes_clear(head);
     bytes_string(head, request->method);
     bytes_byte(head, ' ');
+    bytes_string(head, w->prefix);
     bytes_string(head, request->path);
     bytes_string(head, " HTTP/1.1\r\nHost: ");
     bytes_string(head, w->host);
@@ -1402,6 +1404,7 @@ static void wire_free(struct wire *w)
     }
     free(w->url);
     free(w->host);
+    free(w->prefix);
     free(w->path);
     free(w->ca_file);
     free(w->parts);
@@ -1420,10 +1423,11 @@ static struct wire *wire_new(const char *base, const char *socket_path, const ch
     w->secure = strncmp(base, "https", 5) == 0;
     w->url = copied(base);
     w->host = copied(host);
+    w->prefix = copied(host + strcspn(host, "/"));
     w->path = socket_path != NULL ? copied(socket_path) : NULL;
     w->ca_file = ca_file != NULL ? copied(ca_file) : NULL;
-    if (w->url != NULL && w->host != NULL && (socket_path == NULL) == (w->path == NULL) &&
-        (ca_file == NULL) == (w->ca_file == NULL)) {
+    if (w->url != NULL && w->host != NULL && w->prefix != NULL &&
+        (socket_path == NULL) == (w->path == NULL) && (ca_file == NULL) == (w->ca_file == NULL)) {
         w->host[strcspn(w->host, "/")] = 0;
         return w;
     }
@@ -1603,6 +1607,19 @@ static bool token_take(obbd *o, const char *token)
     return o->token != NULL;
 }
 
+/* Returns the first byte that must not stand in a head: a control character, and a blank unless
+ * `blanks` says otherwise. A byte of 0 is the end of a text that has none. */
+static unsigned char wrong_byte_of(const char *text, bool blanks)
+{
+    for (; *text != 0; text++) {
+        const unsigned char c = (unsigned char)*text;
+        const bool blank = c == ' ' || c == '\t';
+        if (blank ? !blanks : c < ' ' || c == 0x7f)
+            return c;
+    }
+    return 0;
+}
+
 /* Sets the address and the transport. Returns false without memory. */
 static bool address_take(obbd *o, const char *url, const obbd_options *options)
 {
@@ -1616,7 +1633,8 @@ static bool address_take(obbd *o, const char *url, const obbd_options *options)
         return false;
     for (size_t size = strlen(o->base); size > 0 && o->base[size - 1] == '/'; size--)
         o->base[size - 1] = 0;
-    if (*host == 0 || *host == '/') {
+    if (*host == 0 || *host == '/' || strpbrk(host, "?#") != NULL ||
+        wrong_byte_of(host, false) != 0) {
         static const char wrong[] =
             "found the address \"%s\"; it is http://..., https://... or unix:/path";
         const size_t size = sizeof wrong + strlen(url);
@@ -1923,6 +1941,43 @@ static obbd_error attempt(obbd *o, const struct sending *s, const obbd_http *req
     return is_read ? OBBD_FINE : fail_with(o, OBBD_DISCONNECTED, "the answer cannot be read");
 }
 
+/* Checks that no part of the head ends it early, as a token does that was read with the end of its
+ * line. The detail does not tell the token. */
+static obbd_error head_check(obbd *o, const obbd_http *request)
+{
+    static const char marks[] = "!#$%&'*+-.^_`|~0123456789" /* RFC 9110, 5.6.2 */
+                                "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
+    static const char word[] = "letters, digits and some marks stand there",
+                      line[] = "printable characters, blanks and tabs stand there";
+    char where[100] = "", detail[200];
+    const char *allowed = word;
+    unsigned char found = (unsigned char)request->method[strspn(request->method, marks)];
+    if (found != 0 || *request->method == 0) {
+        (void)snprintf(where, sizeof where, "the method");
+    } else if (*request->path == 0 || (found = wrong_byte_of(request->path, false)) != 0) {
+        (void)snprintf(where, sizeof where, "the path");
+        allowed = "printable characters stand there, a blank as %20";
+    }
+    for (size_t i = 0; where[0] == 0 && i < request->field_count; i++) {
+        const char *name = request->fields[i].name;
+        found = (unsigned char)name[strspn(name, marks)];
+        if (found != 0 || *name == 0) {
+            (void)snprintf(where, sizeof where, "the name of a header");
+        } else if ((found = wrong_byte_of(request->fields[i].value, true)) != 0) {
+            if (i == 0 && o->token != NULL)
+                (void)snprintf(where, sizeof where, "the token");
+            else
+                (void)snprintf(where, sizeof where, "the header %.80s", name);
+            allowed = line;
+        }
+    }
+    if (where[0] == 0)
+        return OBBD_FINE;
+    (void)snprintf(detail, sizeof detail, "found the byte 0x%02X in %s; %s", (unsigned)found, where,
+                   allowed);
+    return fail_with(o, OBBD_MISUSED, detail);
+}
+
 /* Sends a request by the rules and reads its answer. Returns OBBD_FINE or what obbd_why says. */
 static obbd_error send_by_rules(obbd *o, const struct sending *s, struct incoming *in)
 {
@@ -1951,12 +2006,15 @@ static obbd_error send_by_rules(obbd *o, const struct sending *s, struct incomin
         if (s->field_count > 0)
             memcpy(o->fields + request.field_count, s->fields, s->field_count * sizeof *s->fields);
         request.field_count += s->field_count;
+        obbd_error error = head_check(o, &request);
+        if (error != OBBD_FINE)
+            return error;
         if (o->debug && tries == 0)
             print_curl(o, &request);
         const double longer = WAIT_FIRST_MS * (double)(1U << (tries < 16 ? tries : 16));
         double wait = (longer < WAIT_MOST_MS ? longer : WAIT_MOST_MS) * (0.5 + random_of(o) / 2);
         bool refused, last = tries >= s->retries;
-        const obbd_error error = attempt(o, s, &request, in, deadline, &refused);
+        error = attempt(o, s, &request, in, deadline, &refused);
         if (error == OBBD_FINE) {
             fine(o);
             return OBBD_FINE;

@@ -87,7 +87,8 @@ typedef struct obbd_field {
     const char *value;
 } obbd_field;
 
-/* A request as a transport gets it. The transport adds Host and Content-Length. */
+/* A request as a transport gets it. The transport adds Host and Content-Length, and puts the path
+ * of its address, if it has one, before the path of the request. */
 typedef struct obbd_http {
     const char *method;
     const char *path; /* begins with / */
@@ -142,7 +143,8 @@ typedef struct obbd_options {
 
 /* Opens a client. Nothing is sent yet.
  *
- * url      http://..., https://... or unix:/path; NULL: OBBD_URL, else http://localhost:7480
+ * url      http://..., https://... or unix:/path; NULL: OBBD_URL, else http://localhost:7480. A path
+ *          behind the host is put before the path of each request
  * options  NULL for the defaults; strings are copied
  * Returns NULL without memory. If the address is wrong, obbd_why says so, and every call fails. */
 obbd *obbd_open(const char *url, const obbd_options *options);

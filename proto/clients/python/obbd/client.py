@@ -72,6 +72,8 @@ class Client:
 def connect(url: str | None = None, token: Token = None, timeout: float = 10.0, retries: int = 3) -> Client:
     """A client of the daemon at http://..., https://... or unix:/path; by default OBBD_URL, else http://localhost:7480.
 
+    A path behind the host is put before the path of each request.
+
     token     a string, or a function that gives one; its argument says that the one before was refused; by default OBBD_TOKEN
     timeout   seconds for a call with all its attempts
     retries   how often a call may be sent again

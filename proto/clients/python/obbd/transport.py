@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import re
 import socket
 import ssl
 import threading
 import time
-from typing import Any, Iterator
+from typing import Any, Iterator, Pattern
 from urllib.parse import urlsplit
 
 from .problem import Disconnected, Refused
@@ -17,6 +18,10 @@ IDLE_S = 5.0
 NEVER = float("inf")
 HEAD_MOST = 1 << 16  # bytes of the head of an answer
 PARTS_MOST = 64  # of one gathered write
+
+WORD = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+"), "letters, digits and some marks stand there"  # RFC 9110, 5.6.2
+TARGET = re.compile("[!-~]+"), "printable characters of ASCII stand there, others as %20 is for a blank"
+VALUE = re.compile("[\t -~\xa0-\xff]*"), "printable characters of Latin-1, blanks and tabs stand there"
 
 
 class Received:
@@ -167,6 +172,18 @@ class Connection:
             headers[name.lower()] = value.strip()
 
 
+def _checked(text: str, where: str, rule: tuple[Pattern[str], str]) -> str:
+    """The text, if nothing in it ends the head or its line early, as a token does that was read with the end of its line.
+
+    Raises ValueError, which tells one character of the text and no more: the text may be a token.
+    """
+    allowed, says = rule
+    if allowed.fullmatch(text) is None:
+        wrong = next((repr(one) for one in text if allowed.fullmatch(one) is None), "nothing")
+        raise ValueError(f"found {wrong} in {where}; {says}")
+    return text
+
+
 class Pool:
     """Connections to one daemon, for any number of threads."""
 
@@ -177,11 +194,13 @@ class Pool:
             self.path = url[len("unix:") :]
             self.base = "http://localhost"
         parts = urlsplit(self.base)
-        if parts.scheme not in ("http", "https") or not parts.hostname:
+        apart = any(one.isspace() or not one.isprintable() for one in self.base) or parts.query or parts.fragment
+        if parts.scheme not in ("http", "https") or not parts.hostname or apart:
             raise ValueError(f"found the address {url!r}; it is http://..., https://... or unix:/path")
         self.secure = parts.scheme == "https"
         self.address = (parts.hostname, parts.port or (443 if self.secure else 80))
         self.host = parts.netloc
+        self.prefix = parts.path  # of a daemon that a proxy shows below a path
         self.page = page if page is not None or self.path else self.base
         self._free: list[Connection] = []
         self._lock = threading.Lock()
@@ -235,10 +254,13 @@ class Pool:
 
     def send(self, method: str, path: str, headers: dict[str, str], body: list[Any] | None, deadline: float) -> Received:
         """Sends a request, and returns when the head of its answer is there."""
-        lines = [f"{method} {path} HTTP/1.1", f"Host: {self.host}"]
+        target = self.prefix + _checked(path, "the path", TARGET)
+        lines = [f"{_checked(method, 'the method', WORD)} {target} HTTP/1.1", f"Host: {self.host}"]
         if body is not None:
             lines.append(f"Content-Length: {sum(memoryview(part).nbytes for part in body)}")
-        lines += [f"{name}: {value}" for name, value in headers.items()]
+        for name, value in headers.items():
+            where = "the token" if name == "Authorization" else f"the header {name}"
+            lines.append(f"{_checked(name, 'the name of a header', WORD)}: {_checked(str(value), where, VALUE)}")
         head = ("\r\n".join(lines) + "\r\n\r\n").encode("latin-1")
         connection = self._take() or self._made(deadline)
         try:
