@@ -593,6 +593,21 @@ def spawn_finds_the_daemon_in_three_places():
     assert [finds(unset) for unset in (None, "")] == ["path"] * 2
 
 
+@test
+def a_daemon_with_a_certificate_is_spawned_and_its_page_is_https():
+    cert, key = certificate(FOLDER)
+    text = """import obbd, sys
+with obbd.spawn(tls_cert=sys.argv[1], tls_key=sys.argv[2]) as db:
+    db.scene("yard").put({"a": {"center": [0, 0, 0], "half_extents": [1, 1, 1]}})
+    print(db.scene("yard").page)"""
+    child = program(text, cert, key)
+    try:
+        said, told = child.communicate(timeout=10)
+    finally:
+        child.kill()
+    assert re.fullmatch(r"https://127\.0\.0\.1:\d+/#yard\n", said), told
+
+
 def listening(path):
     """The addresses at which the daemon with this socket listens, as the kernel knows them."""
 

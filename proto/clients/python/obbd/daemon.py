@@ -65,7 +65,7 @@ def spawn(binary: str | None = None, *, token: Any = None, timeout: float = 10.0
     page = ""
     ready = False
     for line in iter(said.readline, b""):
-        found = re.search(rb"listening on (http:\S+)", line)
+        found = re.search(rb"listening on (https?:\S+)", line)
         page = found.group(1).decode() if found else page
         ready = ready or address.encode() in line
         if page and ready:
