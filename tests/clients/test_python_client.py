@@ -100,6 +100,7 @@ def broken_cbor_is_refused_and_every_truncated_prefix():
     for given in BROKEN:
         raises(ValueError, lambda given=given: decode(bytes.fromhex(given)))
     raises(TypeError, lambda: encode({"a": object()}), "has no form in CBOR")
+    raises(TypeError, lambda: encode({"a": {1: 2}}), "found the key 1; keys of objects are texts")
 
 
 @test
@@ -319,6 +320,46 @@ def boxes_frames_settings_copies_recorded_queries_the_plain_calls():
     assert scene.commit(pose={"a": {"center": [0, 0, 0]}}).posed == 1, "the copy's epoch is not this scene's"
     assert f"{scene.name} copy" in [one["name"] for one in CLIENT.scenes()]
     assert CLIENT.scene(f"{scene.name} copy").import_lines(scene.export()).boxes == 3
+
+
+@test
+def a_commit_that_lists_fewer_pairs_than_there_are_loses_nothing():
+    scene = fresh()
+    elsewhere = obbd.connect(DAEMON.url).scene(scene.name)
+    elsewhere.load([[0, 0, 0]] * 1500, [1, 1, 1])
+    queries = [obbd.point([[50, 0, 0]]), obbd.all_pairs(by="id"), obbd.all_pairs(count_only=True)]
+    error = raises(obbd.Truncated, lambda: scene.put({"b0": cube(0), "far": cube(50)}, queries=queries), "there are 1124250 pairs")
+    done = error.committed
+    point, pairs, counted = done.results
+    assert (done.revision, done.put, done.ids) == (2, 2, {"far": 1501})
+    assert point["results"][0]["boxes"] == ["far"] and pairs is error.pairs and counted["count"] == 1124250
+    assert plain(scene.ids(["b0", "far"])) == [1, 1501]
+    assert raises(obbd.Truncated, scene.all_pairs).committed is None
+
+
+@test
+def an_import_that_was_refused_leaves_the_ids_known():
+    scene = fresh()
+    scene.put({"a": cube(0), "b": cube(5)})
+    raises(obbd.Problem, lambda: scene.import_lines("no lines"))
+    assert plain(scene.ids(["a", "b"])) == [1, 2]
+    lines = scene.export()
+    scene.import_lines(lines)
+    raises(LookupError, lambda: scene.ids(["a"]))
+
+
+@test
+def rays_of_a_generator_and_single_numbers_of_numpy_are_what_they_stand_for():
+    scene = fresh()
+    scene.commit(time=0, put={"a": cube(0)})
+    rays = ({"origin": [-5, y, 0], "direction": [1, 0, 0]} for y in (0, 9))
+    assert [len(result["hits"]) for result in scene.query(obbd.ray(rays)).results] == [1, 0]
+    lengths = [3, 8.0] + ([NUMPY.float32(3), NUMPY.int64(8), NUMPY.array(8.0), NUMPY.float64(3)] if NUMPY else [])
+    for length in lengths:
+        hits = scene.rays([[-5, 0, 0], [-5, 9, 0]], [[1, 0, 0], [1, 0, 0]], length)
+        assert plain(hits.ids) == [1 if length == 8 else 0, 0], length
+    for at in [9] + ([NUMPY.float32(9), NUMPY.int64(9)] if NUMPY else []):
+        assert scene.query(obbd.point([[0, 0, 0]], at=at)).at["clamped"] is True
 
 
 @test

@@ -26,6 +26,13 @@ def is_array(value: Any) -> bool:
     return True
 
 
+def number(value: Any) -> Any:
+    """The value if it is a single number, also one of numpy; else None."""
+    if hasattr(value, "item") and getattr(value, "ndim", None) == 0:
+        value = value.item()
+    return value if isinstance(value, (int, float)) else None
+
+
 def view(body: memoryview, at: int, size: int, code: str) -> Any:
     """The numbers at this place of a body: a view, or one copy where they are not aligned."""
     part = body[at : at + size]

@@ -107,6 +107,8 @@ class _Writer:
         elif isinstance(value, dict):
             self.block += _head(5, len(value))
             for key, member in value.items():
+                if not isinstance(key, str):
+                    raise TypeError(f"found the key {key!r}; keys of objects are texts")
                 self.block += _text(key)
                 self.value(member)
         elif isinstance(value, (list, tuple)):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Iterable
+from typing import Any, Iterable, Mapping
 
 from . import arrays
 from .problem import Truncated
@@ -14,8 +14,8 @@ class Query(dict):
     def __init__(self, kind: str, fields: dict, read: Any = None):
         super().__init__(kind=kind, **{name: value for name, value in fields.items() if value is not None})
         self._read = read
-        at = fields.get("at")
-        if isinstance(at, (int, float)):
+        at = arrays.number(fields.get("at"))
+        if at is not None:
             self["at"] = {"time": at, "clamp": True}
 
     def read(self, answer: dict) -> Any:
@@ -100,7 +100,8 @@ def rays(
     if targets is not None:
         columns["targets"] = arrays.floats(targets)
     if max_distance is not None:
-        columns["max_distances"] = max_distance if isinstance(max_distance, (int, float)) else arrays.floats(max_distance)
+        length = arrays.number(max_distance)
+        columns["max_distances"] = arrays.floats(max_distance) if length is None else length
     if times is not None:
         columns["times"] = arrays.floats(times)
         at = {"clamp": True} if at is None else at
@@ -108,9 +109,10 @@ def rays(
     return Query("ray", {**fields, "tag": tag, "record": record, "fresh": fresh, "float": 32 if float32 else None}, Hits)
 
 
-def ray(rays: Iterable[dict], **options: Any) -> Query:
+def ray(rays: Iterable[Mapping], **options: Any) -> Query:
     """What do these rays hit? Each is {"origin", "direction", "max_distance"} or {"from", "to"}."""
-    return Query("ray", {"rays": rays, **options})
+    given = rays if isinstance(rays, (list, tuple, Mapping)) else list(rays)
+    return Query("ray", {"rays": given, **options})
 
 
 def pairs(pairs: Any, **options: Any) -> Query:
