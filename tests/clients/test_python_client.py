@@ -474,6 +474,64 @@ def events_end_after_a_time_without_a_message_and_go_on_over_a_restart():
         events.close()
 
 
+@test
+def events_end_with_their_client():
+    def stopped(follow, url, close=None):
+        client = obbd.connect(url)
+        kinds, over = [], threading.Event()
+
+        def run():
+            try:
+                kinds.extend(kind for kind in follow(client, kinds.append))
+            except obbd.Disconnected:
+                kinds.append("left")
+            over.set()
+
+        threading.Thread(target=run, daemon=True).start()
+        until("it follows", lambda: kinds)
+        (close or (lambda: None))()
+        client.close()
+        assert over.wait(3), kinds
+        return kinds
+
+    def events(client, begin):
+        for event in client.scene(scene.name).events():
+            begin(event.kind)
+        return []
+
+    def log(client, begin):
+        with client.stream(f"/v1/scenes/{scene.name}/log?follow=true") as stream:
+            for _ in stream:
+                begin("line")
+        return []
+
+    scene = fresh()
+    scene.put({"a": cube(0)})
+    assert stopped(events, DAEMON.url) == ["state"]
+    assert stopped(log, DAEMON.url)[-1] == "left"
+    other = Daemon()
+    obbd.connect(other.url).scene(scene.name).put({"a": cube(0)})
+    assert stopped(events, other.url, other.stop) == ["state"], "while it waits before it connects again"
+    client = obbd.connect(DAEMON.url)
+    events = client.scene(scene.name).events()
+    assert next(events).kind == "state"
+    client.close()
+    assert list(events) == []
+    assert next(client.scene(scene.name).events()).kind == "state", "a client that is used again begins anew"
+    client.close()
+
+
+@test
+def a_time_without_end_and_a_server_that_says_nothing():
+    assert obbd.connect(DAEMON.url, timeout=float("inf")).request("GET", "/healthz").status == 200
+    assert CLIENT.request("GET", "/healthz", timeout=1e12).status == 200
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        scene = obbd.connect(f"http://127.0.0.1:{silent.getsockname()[1]}", timeout=6).scene("yard")
+        begun = time.monotonic()
+        raises(obbd.Disconnected, lambda: list(scene.events(timeout=0.5)), "no answer in time")
+        assert 0.9 < time.monotonic() - begun < 4
+
+
 # ---- Ways to the daemon -------------------------------------------------------------------------
 
 

@@ -57,7 +57,7 @@ class Client:
         return self._sender.open("GET", path, changes=False, **how)
 
     def close(self) -> None:
-        """Leaves the connections; a daemon that `spawn` started ends."""
+        """Leaves the connections, and ends streams and events; a daemon that `spawn` started ends."""
         self._sender.pool.close()
         if self._end is not None:
             self._end()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import random
+import threading
 import time
 from typing import Callable, Iterator
 
@@ -13,6 +14,7 @@ from .transport import NEVER, Received
 
 SILENCE_S = 45.0  # three comments of the daemon
 WAIT_LEAST_S, WAIT_MOST_S = 0.25, 5.0
+OPEN_LEAST_S = 1.0  # for making a connection, however short the caller wants to wait for a message
 
 
 class _Quiet(Exception):
@@ -44,23 +46,25 @@ class _Lines:
         return self.ready.pop(0).decode()
 
 
-def follow(open_stream: Callable, timeout: float | None, silence: float) -> Iterator[Event]:
+def follow(open_stream: Callable, timeout: float | None, silence: float, closed: threading.Event) -> Iterator[Event]:
     """Follows a stream over all its connections.
 
-    `open_stream(last, first)` makes one that goes on behind the message `last`; `first` says that
-    there was none before. Ends with `gone`, or if no message came for `timeout` seconds. After a
-    break the daemon sends again whatever belongs to a revision that was not told in full, so apply
+    `open_stream(last, first, seconds)` makes one that goes on behind the message `last`, within so many
+    seconds; `first` says that there was none before. Ends with `gone`, if no message came for `timeout`
+    seconds, or if the client was closed. After a break the daemon sends again whatever belongs to a revision that was not told in full, so apply
     sets of pairs as sets.
     """
     last = ""
     first = True
     wait = WAIT_LEAST_S
     quiet_at = _later(timeout)
-    while True:
+    while not closed.is_set():
         received = None
         try:
-            received = open_stream(last, first)
+            received = open_stream(last, first, max(OPEN_LEAST_S, quiet_at - time.monotonic()))
             first = False
+            if closed.is_set():
+                return
             for event, identity in _messages(_Lines(received, silence), lambda: quiet_at):
                 if event.kind in ("overrun", "shutdown"):
                     break
@@ -73,7 +77,7 @@ def follow(open_stream: Callable, timeout: float | None, silence: float) -> Iter
         except _Quiet:
             return
         except Disconnected:
-            if first:
+            if first and not closed.is_set():
                 raise
         except Problem as problem:
             # A scene that is not there behind a break will be put again, for a scene that is deleted says `gone`.
@@ -85,7 +89,7 @@ def follow(open_stream: Callable, timeout: float | None, silence: float) -> Iter
         pause = wait * random.uniform(0.5, 1)
         if time.monotonic() + pause >= quiet_at:
             return
-        time.sleep(pause)
+        closed.wait(pause)
         wait = min(WAIT_MOST_S, 2 * wait)
 
 

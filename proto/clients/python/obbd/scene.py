@@ -363,10 +363,11 @@ class Scene:
         silence: float = SILENCE_S,
         **which: Any,
     ) -> Iterator[Event]:
-        """Follows the scene, over breaks and restarts of the daemon, until it is deleted.
+        """Follows the scene, over breaks and restarts of the daemon, until it is deleted, or until the client is closed.
 
         topics    of collisions, boxes, commits, queries
-        timeout   seconds without a message after which the iteration ends
+        timeout   seconds without a message after which the iteration ends. Making a connection may take a second all the
+                  same; Disconnected is raised if the first is not made by then
         silence   seconds without a byte after which the connection counts as broken
         which     prefix, entity, category, include, rate
 
@@ -375,10 +376,11 @@ class Scene:
         """
         path = f"{self._path}/events{asked({'topics': topics, **which})}"
 
-        def open_stream(last: str, first: bool) -> Received:
+        def open_stream(last: str, first: bool, seconds: float) -> Received:
             headers = {"Accept": "text/event-stream", **({"Last-Event-ID": last} if last else {})}
-            how = {} if first else {"retries": 0}
-            received = self._sender.open("GET", path, headers=headers, changes=False, **how)
+            retries = None if first else 0
+            limit = min(seconds, self._sender.timeout)
+            received = self._sender.open("GET", path, headers=headers, changes=False, retries=retries, timeout=limit)
             epoch = received.headers.get(EPOCH)
             known = self._epoch
             if self._owed or (known and epoch and epoch != known):
@@ -389,17 +391,17 @@ class Scene:
                     raise
             return received
 
-        def reopen(last: str, first: bool) -> Received:
+        def reopen(last: str, first: bool, seconds: float) -> Received:
             known = self._epoch
             try:
-                return open_stream(last, first)
+                return open_stream(last, first, seconds)
             except Problem as problem:
                 if first or problem.type != NO_SCENE or self.on_lost is None:
                     raise
             self._lost(known)
-            return open_stream(last, first)
+            return open_stream(last, first, seconds)
 
-        return follow(reopen, timeout, silence)
+        return follow(reopen, timeout, silence, self._sender.pool.closed)
 
     # ---- Rules ------------------------------------------------------------------------------------
 

@@ -59,9 +59,13 @@ class Sender:
         return self._attempts(read, method, path, body, **how)
 
     def open(self, method: str, path: str, **how: Any) -> Received:
-        """The same for an answer that goes on: only its head is awaited in time. The caller reads the body and closes it."""
+        """The same for an answer that goes on: only its head is awaited in time. The caller reads the body and closes it.
+
+        If the pool is closed, its connection breaks.
+        """
 
         def keep(received: Received, _deadline: float) -> Received:
+            received.goes_on()
             return received
 
         return self._attempts(keep, method, path, None, **how)

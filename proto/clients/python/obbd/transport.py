@@ -7,6 +7,7 @@ import socket
 import ssl
 import threading
 import time
+from contextlib import suppress
 from typing import Any, Iterator, Pattern
 from urllib.parse import urlsplit
 
@@ -16,6 +17,7 @@ from .problem import Disconnected, Refused
 # that is just being closed is the one that nobody can judge, so the client leaves it first.
 IDLE_S = 5.0
 NEVER = float("inf")
+LONG_S = 1e9  # 30 years
 HEAD_MOST = 1 << 16  # bytes of the head of an answer
 PARTS_MOST = 64  # of one gathered write
 
@@ -77,6 +79,11 @@ class Received:
     def __exit__(self, *_: object) -> None:
         self.close()
 
+    def goes_on(self) -> None:
+        """The body has no end of its own: it ends when the pool is closed."""
+        if not self._ended:
+            self._connection.pool.follow(self._connection)
+
     def _end(self) -> None:
         self._ended = True
         if self._kept:
@@ -99,13 +106,19 @@ class Connection:
         self.free_since = 0.0
 
     def close(self) -> None:
+        self.pool.leave(self)
         self.socket.close()
+
+    def stop(self) -> None:
+        """Ends the connection for whoever waits for it, in whichever thread."""
+        with suppress(OSError):
+            self.socket.shutdown(socket.SHUT_RDWR)
 
     def wait(self, deadline: float) -> None:
         left = deadline - time.monotonic()
         if left <= 0:
             raise TimeoutError
-        self.socket.settimeout(None if deadline == NEVER else left)
+        self.socket.settimeout(_limit(left))
 
     def send(self, parts: list[Any], deadline: float) -> None:
         """Head and body in one write, from where they lie."""
@@ -202,7 +215,9 @@ class Pool:
         self.host = parts.netloc
         self.prefix = parts.path  # of a daemon that a proxy shows below a path
         self.page = page if page is not None or self.path else self.base
+        self.closed = threading.Event()  # of whoever began before `close`
         self._free: list[Connection] = []
+        self._streams: set[Connection] = set()
         self._lock = threading.Lock()
 
     def _take(self) -> Connection | None:
@@ -225,16 +240,32 @@ class Pool:
         """Keeps a connection for the next request."""
         connection.free_since = time.monotonic()
         with self._lock:
+            self._streams.discard(connection)
             self._free.append(connection)
 
-    def close(self) -> None:
+    def follow(self, connection: Connection) -> None:
+        """Notes a connection whose answer goes on."""
         with self._lock:
+            self._streams.add(connection)
+
+    def leave(self, connection: Connection) -> None:
+        with self._lock:
+            self._streams.discard(connection)
+
+    def close(self) -> None:
+        """Leaves all connections but those of requests that wait for their answers. The next request makes new ones."""
+        with self._lock:
+            self.closed.set()
+            self.closed = threading.Event()
             free, self._free = self._free, []
+            streams, self._streams = self._streams, set()
+        for connection in streams:
+            connection.stop()
         for connection in free:
             connection.close()
 
     def _made(self, deadline: float) -> Connection:
-        left = max(deadline - time.monotonic(), 0.001)
+        left = _limit(max(deadline - time.monotonic(), 0.001))
         made = None
         try:
             if self.path is not None:
@@ -269,6 +300,11 @@ class Pool:
         except BaseException as error:
             connection.close()
             raise broken(error) from error
+
+
+def _limit(seconds: float) -> float | None:
+    """Seconds as a socket takes them: None for more than it can count."""
+    return seconds if seconds < LONG_S else None
 
 
 def _left(idle: socket.socket) -> bool:
