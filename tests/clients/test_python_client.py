@@ -16,6 +16,7 @@ import subprocess
 import sys
 import tempfile
 import threading
+import time
 import urllib.error
 import urllib.request
 from array import array
@@ -202,6 +203,42 @@ def ids_of_boxes_that_were_put_and_of_boxes_that_were_there_before():
 
 
 @test
+def ids_of_boxes_that_another_program_made_anew_are_read_again():
+    scene = fresh()
+    many = {f"m{i}": cube(9 + 3 * i) for i in range(100)}
+    scene.put({"a": cube(0), "b": cube(3), **many})
+    elsewhere = obbd.connect(DAEMON.url).scene(scene.name)
+    elsewhere.commit(remove=["a", "b", *many], put={"a": cube(0), "m7": cube(30)})
+    scene.put({"a": cube(0)})  # changes nothing
+    assert (plain(scene.ids(["a"])), scene.commit(pose=(scene.ids(["a"]), doubles(5, 0, 0))).posed) == ([103], 1)
+    scene.learn(["b", "m7"])
+    assert plain(scene.ids(["m7"])) == [104]
+    raises(LookupError, lambda: scene.ids(["b"]), "the id of 'b' is not known")
+    scene.learn([*many])  # by listing
+    raises(LookupError, lambda: scene.ids(["m8"]))
+    elsewhere.commit(remove=["m7"], put={"m7": cube(30)})
+    scene.put({"m7": cube(30)}, dry_run=True)
+    assert plain(scene.ids(["m7"])) == [104]
+    scene.learn(name for name in ["m7"])
+    assert plain(scene.ids(["m7"])) == [105]
+    elsewhere.delete()
+    raises(obbd.Lost, lambda: scene.learn(["m7"]))
+
+
+@test
+def a_put_that_was_made_is_answered_though_its_ids_may_not_be_read():
+    folder = tempfile.mkdtemp(dir=FOLDER)
+    with Daemon("--token-file", token_file(folder, "writer", ["write"])) as guarded:
+        scene = obbd.connect(guarded.url, token="writer").scene("yard")
+        scene.put({"a": cube(0)})
+        other = obbd.connect(guarded.url, token="writer").scene("yard")
+        assert (other.put({"a": cube(5)}).revision, scene.put({"a": cube(6)}).revision) == (2, 3)
+        assert plain(scene.ids(["a"])) == [1]
+        raises(LookupError, lambda: other.ids(["a"]))
+        assert raises(obbd.Problem, lambda: other.learn(["a"])).status == 403
+
+
+@test
 def ids_of_columns_are_those_that_were_told_whenever_they_are_asked():
     scene = fresh()
     names = [f"box {i}" for i in range(50)]
@@ -297,32 +334,6 @@ def more_pairs_than_an_answer_lists_are_an_error_unless_a_limit_was_stated():
 
 
 @test
-def boxes_frames_settings_copies_recorded_queries_the_plain_calls():
-    scene = fresh()
-    assert scene.set({"record": 10, "history": {"span": 1000}}).record == 10
-    scene.commit(frames={"rig": {"center": [0, 5, 0]}}, put={"head": cube(0, frame="rig"), "a": cube(5), "b": cube(9, entity="ann")})
-    assert scene.box("head", include=["aabb"]).aabb == {"min": [-1, 4, -1], "max": [1, 6, 1]}
-    assert scene.patch("a", {"data": {"hp": 2**70}}).data == {"hp": 2**70}
-    assert scene.transform("a", {"translate": [1, 0, 0]}).center == [6, 0, 0]
-    assert scene.merge("a", ["b"]).center == [7.5, 0, 0]
-    assert [box["name"] for box in scene.boxes(entity="ann")] == ["b"]
-    assert list(scene.frames()) == [{"name": "rig", "center": [0, 5, 0], "rotation": [0, 0, 0, 1]}]
-    scene.query(obbd.ray([{"from": [0, 5, -9], "to": [0, 5, 0]}], tag="shot"))
-    assert [one["kind"] for one in scene.recorded(tag="shot", hit=True)] == ["ray"]
-    for unrecorded in (obbd.rays([[0, 5, -9]], [[0, 0, 1]], record=False), obbd.point([[0, 5, 0]], record=False)):
-        scene.query(unrecorded)
-    assert len(list(scene.recorded())) == 1, "those two are left out"
-    for read in (scene.info, partial(scene.box, "a"), scene.boxes, scene.frames, scene.recorded, scene.export):
-        assert list(read(fresh=True)) == list(read(revision=1))
-        raises(obbd.Problem, lambda read=read: list(read(revision=-1)), 'found "-1"')  # so the daemon gets what is asked
-    copy = scene.copy(f"{scene.name} copy")
-    assert (copy.boxes, copy.revision) == (3, 1)
-    assert scene.commit(pose={"a": {"center": [0, 0, 0]}}).posed == 1, "the copy's epoch is not this scene's"
-    assert f"{scene.name} copy" in [one["name"] for one in CLIENT.scenes()]
-    assert CLIENT.scene(f"{scene.name} copy").import_lines(scene.export()).boxes == 3
-
-
-@test
 def a_commit_that_lists_fewer_pairs_than_there_are_loses_nothing():
     scene = fresh()
     elsewhere = obbd.connect(DAEMON.url).scene(scene.name)
@@ -360,6 +371,32 @@ def rays_of_a_generator_and_single_numbers_of_numpy_are_what_they_stand_for():
         assert plain(hits.ids) == [1 if length == 8 else 0, 0], length
     for at in [9] + ([NUMPY.float32(9), NUMPY.int64(9)] if NUMPY else []):
         assert scene.query(obbd.point([[0, 0, 0]], at=at)).at["clamped"] is True
+
+
+@test
+def boxes_frames_settings_copies_recorded_queries_the_plain_calls():
+    scene = fresh()
+    assert scene.set({"record": 10, "history": {"span": 1000}}).record == 10
+    scene.commit(frames={"rig": {"center": [0, 5, 0]}}, put={"head": cube(0, frame="rig"), "a": cube(5), "b": cube(9, entity="ann")})
+    assert scene.box("head", include=["aabb"]).aabb == {"min": [-1, 4, -1], "max": [1, 6, 1]}
+    assert scene.patch("a", {"data": {"hp": 2**70}}).data == {"hp": 2**70}
+    assert scene.transform("a", {"translate": [1, 0, 0]}).center == [6, 0, 0]
+    assert scene.merge("a", ["b"]).center == [7.5, 0, 0]
+    assert [box["name"] for box in scene.boxes(entity="ann")] == ["b"]
+    assert list(scene.frames()) == [{"name": "rig", "center": [0, 5, 0], "rotation": [0, 0, 0, 1]}]
+    scene.query(obbd.ray([{"from": [0, 5, -9], "to": [0, 5, 0]}], tag="shot"))
+    assert [one["kind"] for one in scene.recorded(tag="shot", hit=True)] == ["ray"]
+    for unrecorded in (obbd.rays([[0, 5, -9]], [[0, 0, 1]], record=False), obbd.point([[0, 5, 0]], record=False)):
+        scene.query(unrecorded)
+    assert len(list(scene.recorded())) == 1, "those two are left out"
+    for read in (scene.info, partial(scene.box, "a"), scene.boxes, scene.frames, scene.recorded, scene.export):
+        assert list(read(fresh=True)) == list(read(revision=1))
+        raises(obbd.Problem, lambda read=read: list(read(revision=-1)), 'found "-1"')  # so the daemon gets what is asked
+    copy = scene.copy(f"{scene.name} copy")
+    assert (copy.boxes, copy.revision) == (3, 1)
+    assert scene.commit(pose={"a": {"center": [0, 0, 0]}}).posed == 1, "the copy's epoch is not this scene's"
+    assert f"{scene.name} copy" in [one["name"] for one in CLIENT.scenes()]
+    assert CLIENT.scene(f"{scene.name} copy").import_lines(scene.export()).boxes == 3
 
 
 @test

@@ -32,9 +32,9 @@ class Daemon:
         assert self.stop() == 0
 
 
-def token_file(folder, token):
-    """Writes a file for --token-file by which this token may read and write all scenes, and returns its name."""
-    entry = {"name": "test", "sha256": hashlib.sha256(token.encode()).hexdigest(), "scopes": ["read", "write"], "scenes": ["*"]}
+def token_file(folder, token, scopes=("read", "write")):
+    """Writes a file for --token-file by which this token has these scopes of all scenes, and returns its name."""
+    entry = {"name": "test", "sha256": hashlib.sha256(token.encode()).hexdigest(), "scopes": scopes, "scenes": ["*"]}
     file = os.path.join(folder, "tokens.json")
     with open(file, "w", encoding="utf-8") as out:
         json.dump({"tokens": [entry]}, out)

@@ -54,9 +54,3 @@ class Known:
         with self._lock:
             known = self._learned()
             return [known[name] for name in names]
-
-    def missing(self, names: Iterable[str]) -> set[str]:
-        """Those whose ids are not known."""
-        with self._lock:
-            known = self._learned()
-            return {name for name in names if name not in known}

@@ -60,7 +60,13 @@ class Unanswered(Exception):
 
 
 class Truncated(Exception):
-    """There are more pairs than an answer lists. `pairs` are those that were listed, `count` is how many there are."""
+    """There are more pairs than an answer lists. `pairs` are those that were listed, `count` is how many there are.
+
+    If a commit asked, it was made: `committed` is its answer, with the results of all queries, and with `pairs` as the
+    result of this one. Without a commit it is None.
+    """
+
+    committed: Any = None
 
     def __init__(self, pairs: Any, count: int):
         super().__init__(f"there are {count} pairs, and the answer lists fewer; state a limit")

@@ -12,7 +12,7 @@ from uuid import uuid4
 from . import arrays
 from .events import SILENCE_S, follow
 from .known import Known
-from .problem import Lost, Problem, Unanswered
+from .problem import Lost, Problem, Truncated, Unanswered, Unknown
 from .queries import Hits, Query, all_pairs, rays
 from .record import Committed, Event, Record
 from .sender import Reply, Sender
@@ -117,7 +117,9 @@ class Scene:
         more     id, remove_frames, frames, transform, restart, if_box, ignore_missing, dry_run
 
         Raises Lost if the scene began anew, Unknown if nobody can tell whether the commit was made,
-        and Unanswered if it was made without an answer to its queries. A commit gets an `id`, by which
+        Unanswered if it was made without an answer to its queries, and Truncated if it was made and
+        `all_pairs(by="id")` without a limit found more pairs than an answer lists. The last two have the
+        answer, with all other results, as `committed`. A commit gets an `id`, by which
         the scene knows it again, so it is sent again behind a cut. A commit with `time` and moves is a
         tick: it gets none and is not sent again, unless `retries` says so, for the next one is better.
         """
@@ -138,8 +140,7 @@ class Scene:
         committed = Committed(reply.value)
         self._note_put(commit, committed)
         if "ids_omitted" in committed:
-            with suppress(Exception):  # the commit was made, with ids or without
-                self._learn_put(put)
+            self._learn_put(put, committed)
         return self._answered(commit, committed, how)
 
     def _note_put(self, commit: dict, committed: Committed) -> None:
@@ -155,14 +156,23 @@ class Scene:
             if not isinstance(ids, list):
                 self._give(ids)
 
-    def _learn_put(self, put: Any) -> None:
-        if put is not None:
-            self.learn(put["names"] if _is_columns(put) else put)
+    def _learn_put(self, put: Any, committed: Committed) -> None:
+        """Reads the ids of those boxes that the answer does not tell: they were there before.
+
+        A known id may be old, for another program may have removed the box and put it again, so it is read
+        as well. The commit was made, so a failure here raises nothing and leaves ids as they were known.
+        """
+        if put is None or committed.get("dry_run"):
+            return
+        told = committed.get("ids", {})
+        if isinstance(told, dict):  # columns tell the id of each
+            with suppress(Exception):
+                self.learn(set(put["names"] if _is_columns(put) else put) - told.keys())
 
     def _answered(self, commit: dict, committed: Committed, how: dict) -> Committed:
         """Asks those queries again, of the same state, that the daemon could not answer behind the commit; reads all results.
 
-        Raises Unanswered whatever fails here, for the commit was made.
+        Raises Unanswered whatever fails here, for the commit was made, and Truncated.
         """
         queries, results = commit.get("queries", []), committed["results"]
         open_ = [i for i, result in enumerate(results) if "problem" in result]
@@ -178,9 +188,18 @@ class Scene:
             except Exception as error:
                 cause = error
         problems = [result["problem"] for result in results if "problem" in result]
-        committed["results"] = [_read(query, result) for query, result in zip(queries, results)]
+        truncated = None
+        for i, query in enumerate(queries):
+            try:
+                results[i] = _read(query, results[i])
+            except Truncated as error:
+                results[i] = error.pairs
+                truncated = truncated or error
         if problems:
             raise Unanswered(committed, problems, cause) from cause
+        if truncated is not None:
+            truncated.committed = committed
+            raise truncated
         return committed
 
     def query(self, query: Mapping, *, timeout: float | None = None, retries: int | None = None) -> Any:
@@ -234,9 +253,17 @@ class Scene:
         return self.ids(put["names"]) if ids is None or isinstance(ids, list) else ids
 
     def put(self, boxes: Mapping[str, Any], **call: Any) -> Committed:
-        """Puts boxes, by name or in columns. Their ids are known then, also of boxes that were there before."""
-        committed = self.commit(put=boxes, **call)
-        self._learn_put(boxes)
+        """Puts boxes, by name or in columns. Their ids are known then, also of boxes that were there before.
+
+        The answer to names does not tell the ids of boxes that were there before, so they are asked for: up to 64 one by
+        one, more by listing all boxes. If that fails, they stay as they were known. `commit` does not ask.
+        """
+        try:
+            committed = self.commit(put=boxes, **call)
+        except (Unanswered, Truncated) as error:  # it was made
+            self._learn_put(boxes, error.committed)
+            raise
+        self._learn_put(boxes, committed)
         return committed
 
     def ids(self, names: Iterable[str]) -> Any:
@@ -247,20 +274,22 @@ class Scene:
             raise LookupError(f"the id of {error.args[0]!r} is not known: put the box, or learn its id, first") from None
 
     def learn(self, names: Iterable[str]) -> None:
-        """Reads the ids of boxes that are in the scene."""
-        wanted = self._known.missing(names)
+        """Reads the ids of boxes that are in the scene, whether they are known or not. Those that are not there are forgotten."""
+        wanted = set(names)
         if len(wanted) <= FEW:
             for name in wanted:
                 try:
                     self.box(name)
                 except Problem as problem:
-                    if problem.status != 404:
+                    if isinstance(problem, Lost) or problem.status != 404:
                         raise
+                    self._known.forget([name])
             return
         for box in self.boxes():
             wanted.discard(box["name"])
             if not wanted:
                 return
+        self._known.forget(wanted)
 
     def boxes(
         self,
@@ -346,8 +375,13 @@ class Scene:
 
     def import_lines(self, lines: str | bytes, **call: Any) -> Record:
         """Replaces the scene by exported lines."""
-        self._known.clear()  # boxes get new ids
-        return Record(self._send("POST", "/import", lines, headers={"Content-Type": LINES}, changes=True, **call).value)
+        try:
+            reply = self._send("POST", "/import", lines, headers={"Content-Type": LINES}, changes=True, **call)
+        except Unknown:
+            self._known.clear()
+            raise
+        self._known.clear()  # boxes have new ids
+        return Record(reply.value)
 
     def recorded(
         self, *, tag: str | None = None, hit: bool | None = None, box: str | None = None, **reading: Any
