@@ -143,8 +143,8 @@ typedef struct obbd_options {
 
 /* Opens a client. Nothing is sent yet.
  *
- * url      http://..., https://... or unix:/path; NULL: OBBD_URL, else http://localhost:7480. A path
- *          behind the host is put before the path of each request
+ * url      http://..., https://... or unix:/path; NULL: OBBD_URL, else http://localhost:7480. A
+ *          path behind the host is put before the path of each request
  * options  NULL for the defaults; strings are copied
  * Returns NULL without memory. If the address is wrong, obbd_why says so, and every call fails. */
 obbd *obbd_open(const char *url, const obbd_options *options);

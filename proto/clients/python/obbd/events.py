@@ -51,8 +51,8 @@ def follow(open_stream: Callable, timeout: float | None, silence: float, closed:
 
     `open_stream(last, first, seconds)` makes one that goes on behind the message `last`, within so many
     seconds; `first` says that there was none before. Ends with `gone`, if no message came for `timeout`
-    seconds, or if the client was closed. After a break the daemon sends again whatever belongs to a revision that was not told in full, so apply
-    sets of pairs as sets.
+    seconds, or if the client was closed. After a break the daemon sends again whatever belongs to a
+    revision that was not told in full, so apply sets of pairs as sets.
     """
     last = ""
     first = True
