@@ -49,6 +49,11 @@ class Known:
             self._columns = None
             self._ids = {}
 
+    def missing(self, names: Iterable[str]) -> set[str]:
+        """Those of the names whose id is not known."""
+        with self._lock:
+            return set(names) - self._learned().keys()
+
     def ids(self, names: Iterable[str]) -> list[int]:
         """Raises KeyError with the first name that is not known."""
         with self._lock:

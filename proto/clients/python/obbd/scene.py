@@ -157,17 +157,15 @@ class Scene:
                 self._give(ids)
 
     def _learn_put(self, put: Any, committed: Committed) -> None:
-        """Reads the ids of those boxes that the answer does not tell: they were there before.
+        """Reads those ids that neither the answer tells nor are known: of boxes that were there before.
 
-        A known id may be old, for another program may have removed the box and put it again, so it is read
-        as well. The commit was made, so a failure here raises nothing and leaves ids as they were known.
+        The commit was made, so a failure here raises nothing and leaves them unknown.
         """
         if put is None or committed.get("dry_run"):
             return
-        told = committed.get("ids", {})
-        if isinstance(told, dict):  # columns tell the id of each
+        if isinstance(committed.get("ids", {}), dict):  # columns tell the id of each
             with suppress(Exception):
-                self.learn(set(put["names"] if _is_columns(put) else put) - told.keys())
+                self.learn(self._known.missing(put["names"] if _is_columns(put) else put))
 
     def _answered(self, commit: dict, committed: Committed, how: dict) -> Committed:
         """Asks those queries again, of the same state, that the daemon could not answer behind the commit; reads all results.
@@ -255,8 +253,9 @@ class Scene:
     def put(self, boxes: Mapping[str, Any], **call: Any) -> Committed:
         """Puts boxes, by name or in columns. Their ids are known then, also of boxes that were there before.
 
-        The answer to names does not tell the ids of boxes that were there before, so they are asked for: up to 64 one by
-        one, more by listing all boxes. If that fails, they stay as they were known. `commit` does not ask.
+        The answer to names does not tell the ids of boxes that were there before, so those that are not known are asked for:
+        up to 64 one by one, more by listing all boxes. If that fails, they stay unknown. `commit` does not ask. `learn` asks for
+        known ids as well: call it where another program may have removed boxes and put them again.
         """
         try:
             committed = self.commit(put=boxes, **call)
