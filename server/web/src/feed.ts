@@ -52,6 +52,9 @@ interface PairsAnswer {
     revision: number;
 }
 
+/** How often boxes were read in a row, and when last; by name. */
+type Readings = Map<string, { times: number; last: number }>;
+
 const sleep = (ms: number, signal: AbortSignal) =>
     new Promise<void>((resolve) => {
         const timer = setTimeout(resolve, ms);
@@ -83,7 +86,8 @@ export class Feed {
     private reading = new Set<string>(); // boxes that were put and are read now
     private readonly gone = new Map<string, number>(); // boxes that were removed: at which revision; an answer that is late tells of them still
     private readonly placed = new Map<string, number>(); // boxes that were put: the revision of the pose that came with the event
-    private readonly readings = new Map<string, { times: number; last: number }>(); // by name
+    private readonly putReadings: Readings = new Map();
+    private readonly poseReadings: Readings = new Map();
     private fetching = false;
     private readonly reader: Reader;
 
@@ -125,7 +129,8 @@ export class Feed {
         store.selection = [];
         if (store.info?.name !== scene) this.forget(); // until this one is there, no other is shown or asked
         store.forgetMotion();
-        for (const known of [this.wantPut, this.wantPose, this.wantRelation, this.placed, this.readings, this.gone]) known.clear();
+        for (const known of [this.wantPut, this.wantPose, this.wantRelation, this.gone]) known.clear();
+        for (const known of [this.placed, this.putReadings, this.poseReadings]) known.clear();
         let last = ""; // id of the last message
         let fresh = true; // the state is to be loaded
         let wasThere = false; // the scene, since it was opened
@@ -305,7 +310,8 @@ export class Feed {
                 store.dropBox(name);
                 this.gone.delete(name); // the latest come last
                 this.gone.set(name, changes.revision);
-                for (const known of [this.wantPut, this.wantPose, this.placed, this.readings]) known.delete(name);
+                for (const wanted of [this.wantPut, this.wantPose]) wanted.delete(name);
+                for (const known of [this.placed, this.putReadings, this.poseReadings]) known.delete(name);
             }
             for (const name of changes.put ?? []) this.wantPut.add(name);
             const placed = this.place(changes);
@@ -352,16 +358,16 @@ export class Feed {
      * Takes from the wanted boxes those that are to be read now. A box that is wanted again and
      * again and was read a moment ago waits, unless it is one of `urgent`.
      */
-    private takeWanted(wanted: Set<string>, urgent: string[] = []): Set<string> {
+    private takeWanted(wanted: Set<string>, readings: Readings, urgent: string[] = []): Set<string> {
         const now = performance.now();
         const taken = new Set<string>();
         const hurry = new Set(urgent);
         for (const name of wanted) {
-            const { times, last } = this.readings.get(name) ?? { times: 0, last: now };
+            const { times, last } = readings.get(name) ?? { times: 0, last: now };
             const again = times >= AT_ONCE && now - last < READ_AGAIN_MS;
             if (again && !hurry.has(name)) continue;
             wanted.delete(name);
-            this.readings.set(name, { times: now - last < 2 * READ_AGAIN_MS ? times + 1 : 1, last: now });
+            readings.set(name, { times: now - last < 2 * READ_AGAIN_MS ? times + 1 : 1, last: now });
             taken.add(name);
         }
         return taken;
@@ -373,9 +379,10 @@ export class Feed {
         this.fetching = true;
         const { signal } = this.follow;
         while (!signal.aborted && this.wantPut.size + this.wantPose.size + this.wantRelation.size > 0) {
-            const put = this.takeWanted(this.wantPut);
+            const put = this.takeWanted(this.wantPut, this.putReadings);
             // an edit of a selected box is sent in its frame, where it may have moved as well
-            const posed = this.takeWanted(this.wantPose, this.store.selection);
+            const urgent = this.store.selection;
+            const posed = this.takeWanted(this.wantPose, this.poseReadings, urgent);
             const pairs = this.wantRelation;
             if (put.size + posed.size + pairs.size === 0) {
                 await sleep(READ_AGAIN_MS / 10, signal);

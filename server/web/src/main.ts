@@ -476,7 +476,7 @@ function markButtons(): void {
         const command = element.dataset.command ?? "";
         const state = pressed.get(command);
         if (pressed.has(command)) setSome(element, { ariaPressed: String(state === true) });
-        element.disabled = off.get(command) ?? false;
+        setSome(element, { disabled: off.get(command) ?? false });
     }
     const only = view?.only ?? 0;
     setText(byId("only"), only === 2 ? "Overlaps" : "Contacts");
