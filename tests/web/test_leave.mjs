@@ -83,6 +83,27 @@ test("a client that was too slow catches up", async () => {
     await opened.close();
 });
 
+test("a page that gets no answer, for others hold all connections of the browser, says so and goes on when one is free", async () => {
+    const scene = await makeScene({ a: CUBE(0) });
+    const { page, close } = await show(scene);
+    const others = await page.context().newPage();
+    await others.goto(`${daemon.url}/healthz`);
+    const held = await others.evaluate(async (path) => {
+        globalThis.stop = new AbortController();
+        const streams = [];
+        while (streams.length < 5) streams.push(await fetch(path, { signal: globalThis.stop.signal, credentials: "omit" })); // as the page does: others have connections of their own
+        return streams.length;
+    }, `/v1/scenes/${scene}/events`);
+    assert.equal(held, 5); // and the page has the sixth
+    await page.click("#tab-ask");
+    await page.click("#probe-ask");
+    await until("the notice", async () => /has not answered for some seconds.*six connections/.test(await page.textContent("#notice")));
+    await others.evaluate(() => globalThis.stop.abort());
+    await page.waitForSelector("#notice", { state: "hidden" });
+    await page.waitForSelector("#probe-out .sub");
+    await close();
+});
+
 test("a scene that is deleted is gone, and another one can be chosen", async () => {
     const [scene, next] = [await makeScene({ a: CUBE(0) }), await makeScene({ b: CUBE(0), c: CUBE(9) })];
     const { page, close } = await show(scene);

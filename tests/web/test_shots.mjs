@@ -2,9 +2,9 @@
 // What others ask a scene: seen as it comes, drawn, asked again as it was asked, and explained.
 import assert from "node:assert/strict";
 import { Line3, Vector3 } from "../../server/web/node_modules/three/build/three.module.js";
-import { openPage, startDaemon, test, until } from "./harness.mjs";
+import { openPage, startDaemon, test, TIMEOUT_MS, until } from "./harness.mjs";
 import { blind, makeLive, showBlind, shown } from "./live.mjs";
-import { blur, CUBE, daemon, drawn, exchange, frontOf, makeScene, module, pixels, random, runAll, select, show, SQUARE } from "./words.mjs";
+import { blur, CUBE, daemon, drawn, exchange, field, frontOf, makeScene, module, pixels, random, runAll, select, show, SQUARE } from "./words.mjs";
 
 const open = (page) => page.click("#tab-shots");
 const row = (page, name) => page.locator("#shots-list button", { has: page.getByText(name, { exact: true }) }).first();
@@ -62,6 +62,98 @@ test("a scene that keeps no questions is told to by a button; then they come, an
     await until("those before", async () => (await listed(later.page)).length === 7);
     await later.close();
     await close();
+});
+
+test("many that come at once are shown once a frame", async () => {
+    const scene = await makeScene({ near: CUBE(5) }, { record: 1000 });
+    const { page, close } = await showBlind(scene);
+    let streams = 0;
+    page.on("request", (request) => /\/events\?/.test(request.url()) && streams++);
+    await open(page);
+    await until("the list", async () => (await page.textContent("#shots-sum")) === "Nothing asked yet");
+    await drawn(page);
+    await page.evaluate(() => {
+        const sum = document.querySelector("#shots-sum");
+        globalThis.most = 0;
+        let since = 0;
+        new MutationObserver((all) => (globalThis.most = Math.max(globalThis.most, (since += all.length)))).observe(sum, { childList: true, characterData: true, subtree: true });
+        const frame = () => {
+            since = 0;
+            requestAnimationFrame(frame);
+        };
+        requestAnimationFrame(frame);
+    });
+    const query = { kind: "ray", rays: [{ from: [0, 0, 0], to: [20, 0, 0] }] };
+    for (let i = 0; i < 5; i++) await daemon.commit(scene, { queries: Array.from({ length: 80 }, () => query) });
+    await until("all of them", async () => (await page.textContent("#shots-sum")) === "400 asked");
+    const most = await page.evaluate(() => globalThis.most);
+    assert.ok(most <= 2, `${most} in a frame`); // a text that is removed and one that is added
+    assert.equal(streams, 0, "the stream that the page has tells of them");
+    await close();
+});
+
+/** What a browser does where another tab is chosen, or this one. */
+const hide = (page, hidden) =>
+    page.evaluate((hidden) => {
+        Object.defineProperty(document, "hidden", { value: hidden, configurable: true });
+        document.dispatchEvent(new Event("visibilitychange"));
+    }, hidden);
+
+test("eight pages of one browser list what is asked, and each can still ask and change once it is seen", async () => {
+    const scene = await makeScene({ near: CUBE(5) }, { record: 100 });
+    const { page, close } = await showBlind(scene);
+    await open(page);
+    const pages = [page];
+    while (pages.length < 8) {
+        await hide(pages.at(-1), true);
+        const next = await page.context().newPage();
+        next.setDefaultTimeout(TIMEOUT_MS);
+        await next.goto(`${daemon.url}/#${scene}`);
+        await next.waitForSelector("#status[data-state=live]");
+        await open(next);
+        pages.push(next);
+    }
+    const states = () => Promise.all(pages.map((one) => one.getAttribute("#status", "data-state")));
+    await until("those seen before rest", async () => (await states()).join() === [...Array(6).fill("connecting"), "live", "live"].join());
+    await cast(scene, { rays: [{ from: [0, 0, 0], to: [20, 0, 0] }], tag: "ann" });
+    for (const [i, one] of pages.entries()) {
+        await hide(pages.at(i - 1), true);
+        await hide(one, false);
+        await until("the question", async () => (await listed(one)).join() === "ann");
+        await select(one, "near");
+        await one.click("#tab-box");
+        await field(one, "Center x", 6 + i);
+        await until("the change", async () => (await daemon.box(scene, "near")).center[0] === 6 + i);
+    }
+    await close();
+});
+
+test("a page that is out of sight goes on unless another one was seen after it; then it goes on by the last event's id", async () => {
+    const scene = await makeScene({ near: CUBE(5) });
+    const first = await showBlind(scene);
+    const streams = [];
+    first.page.on("request", (request) => /\/events\?/.test(request.url()) && streams.push(request.headers()["last-event-id"]));
+    const second = await first.page.context().newPage();
+    await second.goto(`${daemon.url}/#${scene}`);
+    await second.waitForSelector("#status[data-state=live]");
+    const move = (x) => daemon.commit(scene, { pose: { near: { center: [x, 0, 0] } } });
+    const at = async (page, number) => until(`revision ${number}`, async () => (await page.textContent("#revision-number")) === String(number));
+    await hide(first.page, true);
+    await move(6);
+    await at(first.page, 2);
+    await hide(second, true);
+    await until("the first rests", async () => (await first.page.getAttribute("#status", "data-state")) === "connecting");
+    await move(7);
+    await move(8);
+    await at(second, 4);
+    await at(first.page, 2);
+    assert.deepEqual(streams, []);
+    await hide(first.page, false);
+    await at(first.page, 4);
+    assert.match(streams.join(), /^2\.\w+$/);
+    await first.page.keyboard.press("[");
+    await at(first.page, 3); // which it was told of, too
+    await first.close();
 });
 
 test("a box narrows what names it by its name, by its id and in columns: those kept before, and those that come", async () => {

@@ -9,17 +9,22 @@ export { Disconnected, messages, Problem } from "../../../proto/clients/js/src/i
 /** The longest time of a timer: a person may take theirs to find a token, and the daemon itself ends what takes too long. */
 const TIMEOUT_MS = 2 ** 31 - 1;
 
+const PATIENCE_MS = 4000; // after which a request without an answer is worth a word
+
 /** Asks for an answer in which `data` of boxes is to the last digit: from JSON whole numbers beyond 2^53 would be rounded. */
 export const EXACT = { Accept: "application/cbor" } as const;
 
 export class Client {
+    /** `waiting` has changed. */
+    onWait: () => void = () => {};
     private readonly obbd: Obbd;
     private token = "";
+    private late = 0; // requests that have waited for so long
 
     /** @param askToken resolves to a token; `refused` says that the one before was no good. */
     constructor(askToken: (refused: boolean) => Promise<string>) {
         const { origin } = location;
-        const send = (url: string, init: RequestInit) => answerOf(url.slice(origin.length), init) ?? fetch(url, init);
+        const send = (url: string, init: RequestInit) => this.watch(answerOf(url.slice(origin.length), init) ?? fetch(url, init));
         this.obbd = new Obbd(new FetchTransport(origin, send), {
             timeout: TIMEOUT_MS,
             retries: 0, // what does not work is said at once, and tried again by whoever wants it
@@ -28,6 +33,25 @@ export class Client {
                 return this.token;
             },
         });
+    }
+
+    /** Is there a request that has had no answer for seconds? */
+    get waiting(): boolean {
+        return this.late > 0;
+    }
+
+    private watch(response: Promise<Response>): Promise<Response> {
+        let late = 0;
+        const timer = setTimeout(() => this.wait((late = 1)), PATIENCE_MS);
+        return response.finally(() => {
+            clearTimeout(timer);
+            if (late > 0) this.wait(-late);
+        });
+    }
+
+    private wait(more: number): void {
+        this.late += more;
+        this.onWait();
     }
 
     get hasToken(): boolean {

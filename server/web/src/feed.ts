@@ -5,6 +5,7 @@ import { type Client, EXACT, messages, Problem } from "./client";
 import { type BoxPage, boxesOf } from "./pages";
 import { boxesPath, eventsPath, SCENES, scenePath } from "./paths";
 import { Reader } from "./reader";
+import { Sight } from "./sight";
 import { type Pair, type Relation, Snapshot } from "./snapshot";
 import type { At, SceneInfo, Store } from "./store";
 
@@ -78,6 +79,8 @@ async function joined(pages: AsyncGenerator<BoxPage>, least = 0): Promise<BoxLis
 const epochOf = (id: string | undefined) => id?.split(".")[1];
 
 export class Feed {
+    /** Somebody has asked the scene this, a RecordedQuery in JSON. */
+    onQuery: (query: string) => void = () => {};
     private follow = new AbortController();
     private look = new AbortController();
     private readonly wantPut = new Set<string>();
@@ -90,6 +93,7 @@ export class Feed {
     private readonly poseReadings: Readings = new Map();
     private fetching = false;
     private readonly reader: Reader;
+    private readonly sight = new Sight();
 
     constructor(
         private readonly store: Store,
@@ -138,6 +142,8 @@ export class Feed {
         let early = this.reader.first(boxesPath(scene), signal); // as long as the daemon is the one that was asked
         store.setConnection("connecting");
         while (!signal.aborted) {
+            await this.sight.back(signal);
+            const rest = this.sight.signal;
             let opened = false;
             let farewell = "The connection ended.";
             try {
@@ -152,8 +158,12 @@ export class Feed {
                     if (!fresh) store.setConnection("live");
                     return received;
                 };
-                for await (const message of messages(connect, { signal })) {
+                for await (const message of messages(connect, { signal: AbortSignal.any([signal, rest]) })) {
                     await known;
+                    if (message.event === "query") {
+                        this.onQuery(message.data);
+                        continue;
+                    }
                     const changes = JSON.parse(message.data) as Changes;
                     if (message.event === "gone") {
                         store.setConnection("gone", "The scene was deleted. Choose another one above.");
@@ -190,6 +200,10 @@ export class Feed {
                 if (!signal.aborted) store.setConnection("lost", farewell);
             } catch (error) {
                 if (signal.aborted) return;
+                if (rest.aborted) {
+                    store.setConnection("connecting"); // and what was missed is asked for then
+                    continue;
+                }
                 const missing = error instanceof Problem && error.status === 404;
                 if (missing && !wasThere) {
                     store.setConnection("gone", "There is no such scene.");
@@ -200,9 +214,10 @@ export class Feed {
                 if (!opened) fresh = true;
                 const reason = missing ? "The daemon does not have this scene now." : error instanceof Problem ? error.message : "The daemon does not answer.";
                 store.setConnection("lost", `${reason} Trying again.`);
+            } finally {
+                void early?.return(undefined);
+                early = null;
             }
-            void early?.return(undefined);
-            early = null;
             await sleep(wait, signal);
             wait = Math.min(wait * 2, LONGEST_WAIT_MS);
         }

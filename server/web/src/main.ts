@@ -46,6 +46,7 @@ const lag = new Lag(store, client);
 const shots = new Shots(store, client, playback);
 const settings = new Settings(store, client);
 const events = new Events(store, client, playback);
+feed.onQuery = (query) => shots.hear(query);
 new Timeline(store, playback);
 new Inspector(store, edits);
 new Several(store, edits);
@@ -511,6 +512,8 @@ byId("message-close").addEventListener("click", () => edits.dismiss());
 
 const pace = new Pace(byId("pace"));
 const WORDS = { connecting: "connecting", live: "live", lost: "no connection", gone: "no scene" };
+const UNANSWERED =
+    "The daemon has not answered for some seconds. A browser opens six connections to it at most, and each page of it keeps one: if many are open, close some of them.";
 function showStatus(): void {
     const status = byId("status");
     status.dataset.state = store.connection;
@@ -518,12 +521,14 @@ function showStatus(): void {
     setText(byId("revision-number"), String(store.past?.revision ?? store.revision));
     pace.take(store.connection === "live" && !store.past ? store.revision : null);
     const notice = byId("notice");
-    notice.hidden = store.detail === "";
-    setText(notice, store.detail);
+    const detail = store.detail || (client.waiting ? UNANSWERED : "");
+    notice.hidden = detail === "";
+    setText(notice, detail);
     showBusy();
     markButtons();
 }
 store.on(["status", "history"], showStatus);
+client.onWait = showStatus;
 store.on(["boxes", "pairs"], showBusy);
 store.on(["selection", "tool", "scene"], markButtons);
 store.on(["tool"], () => {

@@ -7,8 +7,9 @@ export function scenePath(scene: string, rest = ""): string {
     return `${SCENES}/${encodeURIComponent(scene)}${rest}`;
 }
 
+/** Of all that the page hears of a scene: a browser opens six connections to a daemon at most, and a stream takes one for good. */
 export function eventsPath(scene: string): string {
-    return scenePath(scene, "/events?topics=collisions,boxes,commits&include=pose");
+    return scenePath(scene, "/events?topics=collisions,boxes,commits,queries&include=pose");
 }
 
 export function boxesPath(scene: string, at = ""): string {

@@ -2,7 +2,7 @@
 import { Line3, type Vector3 } from "three";
 import { ask, OWN, Unasked } from "./asking";
 import { type Box, point, short } from "./box";
-import { type Client, messages, Problem } from "./client";
+import { type Client, Problem } from "./client";
 import { grouped } from "./counts";
 import { byId, el } from "./dom";
 import { ExchangePanel } from "./exchange";
@@ -48,7 +48,10 @@ export class Shots {
     private shots = new Map<number, Shot>(); // the oldest first
     private newest = 0; // that is listed, by its number
     private chosen: Shot | null = null;
-    private followed = new AbortController();
+    private reading = new AbortController(); // of what is kept
+    private heard: Shot[] | null = null; // while that is read: what has come since
+    private missed = true; // may there be some that are kept and did not come?
+    private frame = 0; // with which what has come is shown
     private open = ""; // the scene that is followed,
     private era = 0; // and the era of what the page has seen of it: a daemon that was started anew counts questions from 1 on
     private filtered = false; // was what is chosen left out by its filter?
@@ -65,7 +68,7 @@ export class Shots {
         for (const end of ["pointerleave", "focusout"]) this.list.root.addEventListener(end, () => this.show());
         this.out.append(this.title, this.words, this.why.root, this.exchange.root);
         byId("shots-keep").addEventListener("click", () => void this.keep());
-        for (const input of [this.tag, this.box, this.hit]) input.addEventListener("change", () => void this.follow());
+        for (const input of [this.tag, this.box, this.hit]) input.addEventListener("change", () => this.begin());
         store.on(["scene", "status"], () => this.check());
         store.on(["selection"], () => this.chosen && this.question.ask());
         new MutationObserver(() => this.check()).observe(document.body, { attributeFilter: ["data-panel"] });
@@ -84,12 +87,14 @@ export class Shots {
         this.on.hidden = record === 0;
         byId<HTMLButtonElement>("shots-keep").disabled = !this.store.editable;
         const open = this.shown && record > 0 ? (info?.name ?? "") : "";
+        if (connection !== "live") this.missed = true; // the stream does not tell of questions again
         if (open && connection !== "live") return; // whose questions these would be is known then
-        if (open === this.open && ring.era === this.era) return;
-        this.open = open;
-        this.era = ring.era;
-        this.choose(null);
-        void this.follow();
+        if (open !== this.open || ring.era !== this.era) {
+            this.open = open;
+            this.era = ring.era;
+            this.choose(null);
+            this.begin();
+        } else if (open && this.missed) void this.read();
     }
 
     private async keep(): Promise<void> {
@@ -116,37 +121,43 @@ export class Shots {
         return box === null || names(shot, box, this.store.live.boxes.get(box)?.id);
     }
 
-    /** Reads what is kept, and then what comes. */
-    private async follow(): Promise<void> {
-        this.followed.abort();
-        this.followed = new AbortController();
-        const { signal } = this.followed;
+    private begin(): void {
         this.shots.clear();
         this.show();
-        while (!signal.aborted && this.open) {
-            if (this.store.connection === "live") await this.receive(signal).catch(() => {}); // what is said about the connection is said elsewhere
+        void this.read();
+    }
+
+    /** Somebody has asked the scene this. It comes whether the panel is open or not. */
+    hear(query: string): void {
+        if (!this.open) return;
+        const shot = JSON.parse(query) as Shot;
+        if (!this.passes(shot)) return;
+        if (this.heard) this.heard.push(shot);
+        else this.take([shot]);
+    }
+
+    /** Reads what is kept. What comes meanwhile is newer. */
+    private async read(): Promise<void> {
+        this.reading.abort();
+        this.reading = new AbortController();
+        const { signal } = this.reading;
+        this.heard = [];
+        this.missed = false;
+        while (this.open) {
+            const done = await this.readKept(signal).then(
+                () => true,
+                () => false, // what is said about the connection is said elsewhere
+            );
+            if (signal.aborted) return;
+            if (done) break;
             await new Promise((resolve) => setTimeout(resolve, RETRY_MS));
+            if (signal.aborted) return;
         }
+        this.take(this.heard);
+        this.heard = null;
     }
 
-    private async receive(signal: AbortSignal): Promise<void> {
-        const path = scenePath(this.open, "/events?topics=queries");
-        let begun: Promise<void> | null = null;
-        const connect = async (stop: AbortSignal) => {
-            const received = await this.client.stream(path, { Accept: "text/event-stream" }, stop);
-            begun = this.read(signal);
-            begun.catch(() => {}); // what it throws is thrown where it is awaited
-            return received;
-        };
-        for await (const { event, data } of messages(connect, { signal })) {
-            await begun;
-            if (event !== "query") continue;
-            const shot = JSON.parse(data) as Shot;
-            if (this.passes(shot)) this.take([shot]);
-        }
-    }
-
-    private async read(signal: AbortSignal): Promise<void> {
+    private async readKept(signal: AbortSignal): Promise<void> {
         let cursor = "";
         do {
             const filter = this.filter;
@@ -158,18 +169,23 @@ export class Shots {
     }
 
     private take(shots: Shot[]): void {
-        for (const shot of shots) this.shots.set(shot.id, shot);
+        for (const shot of shots) {
+            this.shots.delete(shot.id); // the latest come last
+            this.shots.set(shot.id, shot);
+        }
         for (const id of this.shots.keys()) {
             if (this.shots.size <= KEPT) break;
             this.shots.delete(id);
         }
-        this.show();
+        this.frame ||= requestAnimationFrame(() => this.show()); // however many come until then
     }
 
     private readonly boxOf = (ref: string | number): Box | undefined => (typeof ref === "number" ? this.store.boxOf(ref) : this.store.shown.boxes.get(ref));
     private readonly nameOf = (ref: string | number): string => (typeof ref === "number" ? (this.store.boxOf(ref)?.name ?? `box ${ref}`) : ref);
 
     private show(): void {
+        cancelAnimationFrame(this.frame);
+        this.frame = 0;
         const all = [...this.shots.values()].reverse();
         const still = this.list.root.matches(":hover, :has(:focus-visible)"); // what is aimed at does not move away
         if (!still || !this.shots.has(this.newest)) this.newest = all[0]?.id ?? 0;
