@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { isDeepStrictEqual } from "node:util";
 import { intercept, test, until } from "./harness.mjs";
 import { blind, makeLive, showBlind, shown } from "./live.mjs";
-import { ask, blur, CUBE, daemon, drawn, field, found, frontOf, makeScene, pixels, revision, runAll, select, show, SQUARE } from "./words.mjs";
+import { arrived, ask, blur, CUBE, daemon, drawn, field, found, frontOf, makeScene, module, pixels, random, revision, runAll, select, show, SQUARE } from "./words.mjs";
 
 const SMALL = { viewport: { width: 1000, height: 600 } };
 
@@ -491,6 +491,86 @@ test("boxes go with a frame that moves again and again: few are read, all is kno
         return center.join() === "42,3,5" && local.center.join() === "2,3,5";
     });
     await close();
+});
+
+test("what is undone of a box in a frame that goes on leaves it at its place in the frame", async () => {
+    const scene = await makeScene({});
+    await daemon.commit(scene, { frames: { car: { center: [0, 0, 0] } }, put: { seat: { ...CUBE(1), frame: "car" } } });
+    const { page, close } = await showBlind(scene);
+    const drive = async (from, to, ms) => {
+        for (let x = from; x <= to; x++) {
+            await daemon.commit(scene, { frames: { car: { center: [x, 0, 0] } } });
+            await new Promise((resolve) => setTimeout(resolve, ms));
+        }
+        await arrived(page, scene);
+    };
+    const stands = (place) => until(`the seat at ${place}`, async () => Math.abs((await daemon.box(scene, "seat")).local.center[0] - place) < 1e-9);
+    await select(page, "seat");
+    await field(page, "Center x", 1.5);
+    await stands(1.5);
+    await blur(page);
+    await drive(1, 10, 50); // it moves all the time
+    await page.keyboard.press("Control+z");
+    await stands(1);
+    await drive(11, 20, 50);
+    await page.keyboard.press("Control+y");
+    await stands(1.5);
+    await new Promise((resolve) => setTimeout(resolve, 1100)); // it stands again
+    await drive(30, 30, 0);
+    await page.keyboard.press("Control+z");
+    await stands(1);
+    assert.ok(await page.isHidden("#message"), "that the frame moved is nobody's change of the seat");
+    await daemon.commit(scene, { pose: { seat: { center: [4, 0, 0] } } });
+    await arrived(page, scene);
+    await page.keyboard.press("Control+y");
+    await page.waitForSelector("#message");
+    assert.match(await page.textContent("#message-text"), /moved seat/);
+    await page.click("#message-again");
+    await stands(1.5);
+    assert.equal((await daemon.box(scene, "seat")).center[0], 31.5);
+    await daemon.commit(scene, { put: { seat: CUBE(60) } }); // which takes it out of the frame
+    await arrived(page, scene);
+    await page.keyboard.press("Control+z");
+    await page.waitForSelector("#message");
+    await page.click("#message-again");
+    await until("it is back in its frame", async () => (await daemon.box(scene, "seat")).frame === "car");
+    await stands(1);
+    await close();
+});
+
+test("a change of a box in a frame says its place in the frame, of the components that change there alone", async () => {
+    const { alteration, alteredFields, clash, inFrame, reversed } = await module("change");
+    const next = random(3);
+    const number = () => 20 * next() - 10;
+    const quaternion = () => {
+        const q = [number(), number(), number(), number()];
+        return q.map((value) => value / Math.hypot(...q));
+    };
+    const times = ([a, b, c, d], [x, y, z, w]) => [d * x + a * w + b * z - c * y, d * y - a * z + b * w + c * x, d * z + a * y - b * x + c * w, d * w - a * x - b * y - c * z];
+    const turn = (q, [x, y, z]) => times(times(q, [x, y, z, 0]), [-q[0], -q[1], -q[2], q[3]]).slice(0, 3);
+    const near = (a, b) => a.every((value, i) => Math.abs(value - b[i]) < 1e-9);
+    /** A seat of that place in a car that stands there. */
+    const seat = ({ at, turned }, center, rotation) => ({
+        name: "seat", id: 1, half_extents: [1, 1, 1], category: 1, mask: 1, group: 0, frame: "car", local: { center, rotation },
+        center: turn(turned, center).map((value, i) => value + at[i]), rotation: times(turned, rotation),
+    });
+    const frame = () => ({ at: [number(), number(), number()], turned: quaternion() });
+    for (let round = 0; round < 200; round++) {
+        const [here, there] = [frame(), frame()];
+        const [place, rotation, other] = [[number(), number(), number()], quaternion(), quaternion()];
+        const before = seat(here, place, rotation);
+        const goal = seat(here, [number(), number(), number()], other);
+        const change = alteration(before, inFrame(before, { center: goal.center, rotation: goal.rotation }));
+        assert.ok(near(change.becomes.center, goal.local.center));
+        const later = seat(there, change.becomes.center, change.becomes.rotation);
+        assert.equal(clash(reversed(change), "seat", later, {}, false), null); // wherever the frame is now
+        assert.deepEqual(alteredFields(later, reversed(change)), { center: place, rotation });
+        assert.equal(clash(reversed(change), "seat", seat(there, place.map((value) => value + 30), rotation), {}, false), "moved seat");
+        const along = alteration(before, inFrame(before, { center: before.center.map((value, i) => value + turn(here.turned, [2, 0, 0])[i]) }));
+        const shifted = alteredFields(seat(there, [place[0], 70, 80], rotation), along); // whose y and z somebody else has changed
+        assert.ok(near(shifted.center, [place[0] + 2, 70, 80]), String(shifted.center));
+        await new Promise(setImmediate);
+    }
 });
 
 await runAll(blind);

@@ -4,7 +4,8 @@ import { stringify } from "./json";
 
 export type Fields = Partial<PutBox>;
 
-/** What becomes of what was, either of the same fields of a box (`alters`), or of a box as a whole; null: there is none. */
+/** What becomes of what was, either of the same fields of a box (`alters`), or of a box as a whole; null: there is none. Where a box stands
+ * is said in its frame, which stands beside it: so a place stays right however the frame moves. */
 export interface Change {
     alters: boolean;
     was: Fields | null;
@@ -15,7 +16,7 @@ type Field = keyof PutBox;
 
 const NEEDED: Field[] = ["center", "half_extents", "category", "mask", "group"];
 const ALLOWED = new Set<string>([...NEEDED, "rotation", "angle", "entity", "data", "ttl"]);
-const PLACE = new Set<string>(["center", "rotation", "angle"]);
+const PLACE = new Set<string>(["frame", "center", "rotation", "angle"]);
 const NEAR = 1e-9; // so much, times its size, a number may differ that is the same: rotations are normalised by the daemon
 
 const fieldsOf = (fields: Fields) => Object.keys(fields) as Field[];
@@ -40,12 +41,25 @@ function components(field: Field, was: unknown, becomes: unknown): number[] | nu
     return becomes.map((_, i) => i).filter((i) => was[i] !== becomes[i]);
 }
 
-/** Of a box these fields become so; null: it is so already. */
+/** A box as it stands in its frame, or in the scene if it has none. */
+export function own({ local, ...box }: Box): Box {
+    return { ...box, ...local };
+}
+
+/** The fields that say something else than the box. */
+function differing(box: Fields, fields: Fields): Field[] {
+    return fieldsOf(fields).filter((field) => stringify(fields[field]) !== stringify(box[field]));
+}
+
+const pick = (from: Fields, fields: Field[]) => Object.fromEntries(fields.map((field) => [field, from[field]])) as Fields;
+
+/** Of a box these fields, its place in its frame, become so; null: it is so already. */
 export function alteration(box: Box, fields: Fields): Change | null {
-    const changed = fieldsOf(fields).filter((field) => stringify(fields[field]) !== stringify(box[field]));
+    const was = own(box);
+    const changed = differing(was, fields);
     if (changed.length === 0) return null;
-    const pick = (from: Fields) => Object.fromEntries(changed.map((field) => [field, from[field]])) as Fields;
-    return { alters: true, was: pick(box), becomes: pick(fields) };
+    if (changed.some((field) => PLACE.has(field)) && !changed.includes("frame")) changed.push("frame");
+    return { alters: true, was: pick(was, changed), becomes: pick({ frame: box.frame, ...fields }, changed) };
 }
 
 export function reversed({ alters, was, becomes }: Change): Change {
@@ -55,10 +69,13 @@ export function reversed({ alters, was, becomes }: Change): Change {
 /** An alteration as it is done to a box that others may have changed: of points and sizes only the components that change. */
 export function alteredFields(now: Box, { was, becomes }: Change): Fields {
     const fields: Fields = { ...becomes };
+    const is = own(now);
+    if ("frame" in fields && fields.frame !== now.frame) return fields; // it comes back into its frame
+    delete fields.frame;
     for (const field of ["center", "half_extents"] as const) {
         const [from, to] = [was?.[field], becomes?.[field]];
         const changed = components(field, from, to);
-        if (changed && to) fields[field] = now[field].map((value, i) => (changed.includes(i) ? to[i] : value));
+        if (changed && to) fields[field] = is[field].map((value, i) => (changed.includes(i) ? to[i] : value));
     }
     return fields;
 }
@@ -78,37 +95,42 @@ export function kept(box: Box): PutBox {
     return box.frame === undefined ? putOf(box) : ({ ...putOf(box), ...box.local, frame: box.frame } as PutBox);
 }
 
-/** Fields as they are sent of a box: where it is in its frame, if it stands in one. */
-export function inFrame(box: Box, fields: Fields): Fields {
-    const { local } = box;
-    if (!local) return fields;
-    const sent = { ...fields };
-    const frame = turn(box).multiply(turn(local).invert());
+/** What of these fields is other than of the box, whose place they say in the scene: its place in its frame, which stands as that of `by`. */
+export function inFrame(box: Box, fields: Fields, by = box): Fields {
+    const said = pick(fields, differing(box, fields));
+    const { local } = by;
+    if (!local) return said;
+    const frame = turn(by).multiply(turn(local).invert());
     const back = frame.clone().invert();
-    const origin = point(box.center).sub(point(local.center).applyQuaternion(frame));
-    if (fields.center) sent.center = numbers(point(fields.center).sub(origin).applyQuaternion(back), box.center.length);
-    if (fields.rotation) sent.rotation = back.multiply(turn(fields)).toArray();
-    if (fields.angle !== undefined) sent.angle = fields.angle - ((box.angle ?? 0) - (local.angle ?? 0));
-    return sent;
+    const origin = point(by.center).sub(point(local.center).applyQuaternion(frame));
+    const { center, rotation, angle } = said;
+    if (center) {
+        const place = numbers(point(center).sub(origin).applyQuaternion(back), center.length);
+        said.center = place.map((value, i) => (near(value, local.center[i]) ? local.center[i] : value)); // along other axes it stays
+    }
+    if (rotation) said.rotation = back.multiply(turn(said)).toArray();
+    if (angle !== undefined) said.angle = angle - ((by.angle ?? 0) - (local.angle ?? 0));
+    return said;
 }
 
-const DEEDS: Partial<Record<Field, string>> = { center: "moved", rotation: "turned", angle: "turned", half_extents: "resized" };
+const DEEDS: Partial<Record<Field, string>> = { frame: "moved", center: "moved", rotation: "turned", angle: "turned", half_extents: "resized" };
 
 /**
  * What somebody else did to the box in the fields that the change is about, in words; null: nothing.
  * @param now as it is; undefined: there is none
- * @param own what was last written from here: that is nobody else
+ * @param written what was last written from here: that is nobody else
  * @param moves a box of which it is known that it moves all the time, so that its place is no news
  */
-export function clash({ alters, was, becomes }: Change, name: string, now: Box | undefined, own: Fields, moves: boolean): string | null {
+export function clash({ alters, was, becomes }: Change, name: string, now: Box | undefined, written: Fields, moves: boolean): string | null {
     if (was === null) return now ? `made a box ${name}` : null;
     if (!now) return alters ? `removed ${name}` : null;
     if (!alters && !isPlain(was)) return null; // which cannot be told
+    const stands = own(now);
     for (const field of fieldsOf(was)) {
-        if (moves && PLACE.has(field)) continue;
-        const [from, to, is] = [was[field], becomes?.[field], now[field]];
+        if (moves && PLACE.has(field) && field !== "frame") continue;
+        const [from, to, is] = [was[field], becomes?.[field], stands[field]];
         const changed = alters ? components(field, from, to) : null;
-        const known = [from, ...(alters ? [to] : []), ...(field in own ? [own[field]] : [])];
+        const known = [from, ...(alters ? [to] : []), ...(field in written ? [written[field]] : [])];
         const fine = changed ? changed.every((i) => known.some((value) => sameAt(value, is, i))) : known.some((value) => same(value, is));
         if (!fine) return DEEDS[field] ? `${DEEDS[field]} ${name}` : `changed the ${field} of ${name}`;
     }

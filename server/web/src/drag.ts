@@ -37,7 +37,8 @@ export class Drag {
             const poses = this.wanted;
             this.wanted = null;
             const begun = performance.now();
-            if (await this.edits.pass(this.visit, this.last, poses)) this.last = this.began.map((box) => ({ ...box, ...poses.get(box.name) }));
+            const sent = await this.edits.pass(this.visit, this.last, poses);
+            if (sent) this.last = sent;
             else this.refused = true; // the end says why
             await new Promise((resolve) => setTimeout(resolve, begun + EVERY_MS - performance.now()));
         }

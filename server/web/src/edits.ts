@@ -1,7 +1,7 @@
 // Changes made here, each one commit, with undo and redo. What is sent is only what was changed, on condition that nobody else has
 // changed the same; what somebody has is kept for the user to decide about.
 import type { Box, Pose, PutBox } from "./box";
-import { alteration, alteredFields, type Change, clash, type Fields, inFrame, isMove, isPlain, kept, reversed } from "./change";
+import { alteration, alteredFields, type Change, clash, type Fields, inFrame, isMove, isPlain, kept, own, reversed } from "./change";
 import { type Client, EXACT, Problem } from "./client";
 import type { Feed } from "./feed";
 import { scenePath } from "./paths";
@@ -47,7 +47,7 @@ interface Answer {
 const CAREFUL = 3; // times to try on condition that no box was changed at all; after that what was read last has to do
 const NAMED = 3; // boxes in a message
 
-/** Fields of boxes become so, where they are not. */
+/** Fields of boxes, their places in their frames, become so where they are not. */
 function alterations(boxes: Box[], fields: Map<string, Fields>): Map<string, Change> {
     const changes = new Map<string, Change>();
     for (const box of boxes) {
@@ -63,7 +63,7 @@ export class Edits {
     onChange: () => void = () => {};
     private done: Edit[] = [];
     private undone: Edit[] = [];
-    private readonly own = new Map<string, Fields>(); // by name, what was last written from here
+    private readonly written = new Map<string, Fields>(); // by name, what was last written from here
     private readonly places = new Map<string, number>(); // of boxes removed from here, by name
     private visit: Visit = { scene: "" };
     private queue: Promise<unknown> = Promise.resolve();
@@ -104,7 +104,7 @@ export class Edits {
         this.visit = { scene };
         this.done = [];
         this.undone = [];
-        this.own.clear();
+        this.written.clear();
         this.places.clear();
         this.store.forgetPlaces();
         this.dismiss();
@@ -130,24 +130,40 @@ export class Edits {
 
     /** Of a box, fields become so. It is given as the user saw it when the change began. */
     alter(label: string, box: Box, fields: Fields): Promise<boolean> {
-        return this.apply(label, () => alterations([box], new Map([[box.name, fields]])));
+        return this.pose(label, [box], new Map([[box.name, fields]]));
     }
 
     /** Boxes elsewhere, all at once. They are given as the user saw them when the change began. */
-    pose(label: string, boxes: Box[], poses: Map<string, Pose>): Promise<boolean> {
-        return this.apply(label, () => alterations(boxes, poses));
+    pose(label: string, boxes: Box[], poses: Map<string, Fields>): Promise<boolean> {
+        const places = new Map(boxes.map((box) => [box.name, inFrame(box, poses.get(box.name) ?? {})]));
+        return this.apply(label, () => alterations(boxes, places));
+    }
+
+    /** Poses of boxes that are dragged, in their frames as these stand now: where the pointer is. */
+    private placesOf(boxes: Box[], poses: Map<string, Pose>): Map<string, Fields> {
+        const { live } = this.store;
+        return new Map(
+            boxes.map((box) => {
+                const now = live.boxes.get(box.name);
+                return [box.name, inFrame(box, poses.get(box.name) ?? {}, now?.frame === box.frame ? now : box)];
+            }),
+        );
     }
 
     /** Boxes go elsewhere, all at once, and go on from there: nothing is to be undone yet, and what is refused is not said.
-     * They are given as they were sent last, or as the user saw them when it began. */
-    pass(visit: Visit, boxes: Box[], poses: Map<string, Pose>): Promise<boolean> {
+     * They are given as they were sent last, or as the user saw them when it began. Gives them as they are sent now; null: refused. */
+    pass(visit: Visit, boxes: Box[], poses: Map<string, Pose>): Promise<Box[] | null> {
         const turn = this.queue.then(async () => {
             this.busyWith(1);
             try {
-                await this.make(visit, alterations(boxes, poses), false);
-                return true;
+                const places = this.placesOf(boxes, poses);
+                await this.make(visit, alterations(boxes, places), false);
+                return boxes.map((box) => {
+                    const { half_extents, ...place } = places.get(box.name) ?? {};
+                    return { ...box, ...poses.get(box.name), ...(box.local && { local: { ...box.local, ...place } }) };
+                });
             } catch {
-                return false;
+                return null;
             } finally {
                 this.busyWith(-1);
             }
@@ -163,14 +179,16 @@ export class Edits {
             label,
             async (force) => {
                 const boxes = sent();
-                const passed = alterations(began, new Map(boxes.map((box) => [box.name, box])));
+                const places = this.placesOf(boxes, poses);
+                const passed = alterations(began, new Map(boxes.map((box) => [box.name, own(box)])));
                 try {
-                    await this.make(visit, alterations(boxes, poses), force);
+                    await this.make(visit, alterations(boxes, places), force);
                 } catch (error) {
                     if (!force && visit === this.visit && passed.size > 0) this.did(label, passed); // as far as they came
                     throw error;
                 }
-                const changes = alterations(force ? boxes : began, poses);
+                const arrived = new Map(boxes.map((box) => [box.name, { ...own(box), ...places.get(box.name) }]));
+                const changes = alterations(force ? boxes : began, arrived);
                 if (changes.size > 0) this.did(label, changes);
             },
             visit,
@@ -289,7 +307,7 @@ export class Edits {
         const { store } = this;
         const deeds: string[] = [];
         for (const [name, change] of changes) {
-            const deed = clash(change, name, store.live.boxes.get(name), this.own.get(name) ?? {}, store.moves(name));
+            const deed = clash(change, name, store.live.boxes.get(name), this.written.get(name) ?? {}, store.moves(name));
             if (deed) deeds.push(deed);
         }
         if (deeds.length === 0) return;
@@ -316,20 +334,20 @@ export class Edits {
      * except that what moves moves on.
      */
     private async send(visit: Visit, changes: Map<string, Change>, checked: boolean, careful: boolean): Promise<void> {
-        const { store, own } = this;
+        const { store, written } = this;
         const { boxes } = store.live;
         const { scene } = visit;
         const [[first, only]] = changes;
         const single = changes.size === 1 && only.alters ? boxes.get(first) : undefined;
         if (single) {
             const fields = alteredFields(single, only);
-            const patch = Object.fromEntries(Object.entries(inFrame(single, fields)).map(([key, value]) => [key, value ?? null]));
+            const patch = Object.fromEntries(Object.entries(fields).map(([key, value]) => [key, value ?? null]));
             const stable = checked && careful && !(isMove(only) && store.moves(first));
             const condition: Record<string, string> = stable ? { "If-Match": `"${single.seen}"` } : {};
             const path = scenePath(scene, `/boxes/${encodeURIComponent(first)}`);
             const { revision, time, ...box } = await this.client.call<Box & { revision: number; time: number }>("PATCH", path, patch, undefined, { ...EXACT, ...condition });
             this.stay(visit);
-            own.set(first, { ...own.get(first), ...fields });
+            written.set(first, { ...written.get(first), ...fields });
             this.feed.adopt({ ...box, seen: revision });
             store.changed("boxes");
             return;
@@ -350,8 +368,8 @@ export class Edits {
             else if (box) {
                 const fields = alteredFields(box, change);
                 after.set(name, fields);
-                if (isMove(change)) pose[name] = inFrame(box, fields);
-                else put[name] = { ...kept(box), ...inFrame(box, fields) } as PutBox;
+                if (isMove(change) && !("frame" in fields)) pose[name] = fields;
+                else put[name] = { ...kept(box), ...fields } as PutBox;
             }
         }
         const body = { if_box: conditions, remove, put, pose };
@@ -361,17 +379,17 @@ export class Edits {
         const seen = answer.revision;
         for (const name of remove) {
             if ((boxes.get(name)?.seen ?? 0) <= seen) store.dropBox(name);
-            own.delete(name);
+            written.delete(name);
         }
         for (const [name, fields] of after) {
-            own.set(name, { ...own.get(name), ...fields });
+            written.set(name, { ...written.get(name), ...fields });
             const box = boxes.get(name);
-            if (box && !box.frame) this.feed.adopt({ ...box, ...fields, seen });
+            if (box && !box.frame && !fields.frame) this.feed.adopt({ ...box, ...fields, seen });
         }
         const framed: string[] = [];
         for (const [name, box] of Object.entries(put)) {
             if (after.has(name)) continue;
-            own.set(name, { ...box });
+            written.set(name, { ...box });
             if (box.frame !== undefined) framed.push(name);
             else if (isPlain(box)) this.feed.adopt({ ...box, name, id: answer.ids?.[name] ?? boxes.get(name)?.id ?? 0, seen });
         }
