@@ -370,6 +370,26 @@ test("what is too much to bring along is said in words", async () => {
     await close();
 });
 
+test("times are shown to the thousandth, also of a clock that counts milliseconds since 1970", async () => {
+    const { clock } = await module("box");
+    const shown = [0, 16, 123_456.789, 1_760_100_000_016, 1_760_100_000_016.125, -2.5, 0.1 + 0.2, 1e-9, 1e21].map(clock);
+    assert.deepEqual(shown, ["0", "16", "123456.789", "1760100000016", "1760100000016.125", "-2.5", "0.3", "0", "1e+21"]);
+    const scene = await makeScene({}, { record: 10 });
+    const ray = { kind: "ray", rays: [{ from: [-9, 0, 0], to: [9, 0, 0] }] };
+    const commit = (time, x) => daemon.commit(scene, { time, put: { a: CUBE(x), b: CUBE(0) }, queries: [ray] });
+    await commit(1_760_100_000_016, 5);
+    const { page, close } = await showBlind(scene);
+    await page.click("#tab-events");
+    await commit(1_760_100_000_033.5, 1);
+    await until("the newest time", async () => (await page.textContent("#past-text")) === "now, time 1760100000033.5");
+    await until("the pair", async () => /time 1760100000033\.5/.test(await page.textContent("#events-list")));
+    await page.click("#tab-shots");
+    await until("the question", async () => /time 1760100000033\.5/.test(await page.textContent("#shots-list")));
+    await page.keyboard.press("[");
+    await until("the time before", async () => /revision \d+, time 1760100000016$/.test(await page.textContent("#past-text")));
+    await close();
+});
+
 for (const hz of [20, 60])
     test(`a scene that moves ${hz} times a second is halted, stepped, played and followed; what is shown is always answered`, async () => {
         const live = await makeLive({}, { everyMs: 1000 / hz });

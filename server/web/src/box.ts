@@ -91,6 +91,11 @@ export function tidy(value: number): number {
     return Math.abs(value) < 1e-14 ? 0 : Number(value.toPrecision(12));
 }
 
+/** A time of a scene's clock, which may count milliseconds since 1970: to the thousandth. */
+export function clock(time: number): string {
+    return String(Number(time.toFixed(3)));
+}
+
 /** A number as people read it. */
 export function short(value: number): string {
     return Math.abs(value) < 1e-12 ? "0" : String(Number(value.toPrecision(5)));

@@ -1,5 +1,5 @@
 // What happens in a scene: its numbers each second, and the pairs that began and ended, as the page hears of them.
-import { type Box, short } from "./box";
+import { type Box, clock, short } from "./box";
 import { type Client, Problem } from "./client";
 import { grouped } from "./counts";
 import { byId, el } from "./dom";
@@ -212,7 +212,7 @@ export class Events {
                     ({ seq, place, revision, time, a, b, began }): Row => ({
                         name: `${a}, ${b}`,
                         where: began ? "began" : "ended",
-                        more: `revision ${revision}, time ${short(time)}`,
+                        more: `revision ${revision}, time ${clock(time)}`,
                         mark: began ? "hit" : "miss",
                         key: `${seq} ${place}`,
                         title: "Show the two at that moment",

@@ -1,7 +1,7 @@
 // The questions that others ask the scene, as they come: listed, drawn, asked again, and why a box was hit or not.
 import { Line3, type Vector3 } from "three";
 import { ask, OWN, Unasked } from "./asking";
-import { type Box, point, short } from "./box";
+import { type Box, clock, point } from "./box";
 import { type Client, Problem } from "./client";
 import { grouped } from "./counts";
 import { byId, el } from "./dom";
@@ -197,7 +197,7 @@ export class Shots {
             newest.map((shot) => ({
                 name: shot.tag ?? shot.kind,
                 where: this.outcome(shot),
-                more: [shot.tag === null ? "" : shot.kind, `time ${short(shot.at.time)}`, shot.token ? `by ${shot.token}` : ""].filter(Boolean).join(" · "),
+                more: [shot.tag === null ? "" : shot.kind, `time ${clock(shot.at.time)}`, shot.token ? `by ${shot.token}` : ""].filter(Boolean).join(" · "),
                 mark: hasHit(shot) ? "hit" : "miss",
                 chosen: shot.id === this.chosen?.id,
                 select: [String(shot.id)],

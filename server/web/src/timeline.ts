@@ -1,5 +1,5 @@
 // The foot of the page: the states that can be shown on a slider, marks where pairs began and ended, and the buttons that play them.
-import { short } from "./box";
+import { clock } from "./box";
 import { byId } from "./dom";
 import { setText } from "./keyed";
 import type { Playback } from "./playback";
@@ -65,7 +65,7 @@ export class Timeline {
         this.play.title = halted ? "Play (P)" : "Halt (P)";
         this.play.ariaLabel = halted ? "Play" : "Halt";
         document.body.classList.toggle("in-past", past !== null);
-        setText(this.text, playback.failure || (past ? `${this.ago()}revision ${past.revision}, time ${short(past.time)}` : `now, time ${short(store.time)}`));
+        setText(this.text, playback.failure || (past ? `${this.ago()}revision ${past.revision}, time ${clock(past.time)}` : `now, time ${clock(store.time)}`));
         setText(this.turned, past?.seq === undefined ? "" : this.words(past.seq));
         slider.setAttribute("aria-valuetext", this.text.textContent ?? "");
     }
