@@ -390,6 +390,35 @@ test("times are shown to the thousandth, also of a clock that counts millisecond
     await close();
 });
 
+test("the slider is as wide in the past as in the present, whatever is said of it", async () => {
+    const long = (name) => `${name}-${"x".repeat(60)}`;
+    const scene = await makeScene({ [long("a")]: CUBE(0), [long("b")]: CUBE(9) });
+    await daemon.commit(scene, { time: 1_760_100_000_016 });
+    for (const size of [{ width: 1440, height: 900 }, { width: 1024, height: 700 }, { width: 390, height: 800 }, { width: 844, height: 390 }]) {
+        const { page, close } = await showBlind(scene, [], { viewport: size });
+        const track = async () => {
+            await drawn(page);
+            const { x, width } = await page.locator(".track").boundingBox();
+            return [x, width, (await page.locator("footer").boundingBox()).height];
+        };
+        const present = await track();
+        assert.ok(present[1] > 60, `${present[1]} pixels`);
+        const before = await daemon.commit(scene, { pose: { [long("a")]: { center: [9, 0, 0] } } });
+        const after = await daemon.commit(scene, { pose: { [long("a")]: { center: [0, 0, 0] } } });
+        await until("both", async () => (await page.textContent("#revision-number")) === String(after.revision));
+        assert.deepEqual(await track(), present);
+        for (const [back, words] of [[1, /^began: /], [2, /^$/]]) {
+            await page.keyboard.press("[");
+            await until("the past", async () => (await page.textContent("#revision-number")) === String(after.revision - back));
+            assert.match(await page.textContent("#past-turns"), words);
+            assert.match(await page.textContent("#past-text"), /revision/);
+            assert.deepEqual(await track(), present, `at ${size.width} pixels, ${back} back`);
+        }
+        assert.equal(before.revision, after.revision - 1);
+        await close();
+    }
+});
+
 for (const hz of [20, 60])
     test(`a scene that moves ${hz} times a second is halted, stepped, played and followed; what is shown is always answered`, async () => {
         const live = await makeLive({}, { everyMs: 1000 / hz });
