@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { Line3, Vector3 } from "../../server/web/node_modules/three/build/three.module.js";
 import { openPage, startDaemon, test, TIMEOUT_MS, until } from "./harness.mjs";
 import { blind, makeLive, showBlind, shown } from "./live.mjs";
-import { blur, CUBE, daemon, drawn, exchange, field, frontOf, makeScene, module, pixels, random, runAll, select, show, SQUARE } from "./words.mjs";
+import { blur, CUBE, daemon, drawn, exchange, field, frontOf, hold, makeScene, module, pixels, random, runAll, select, show, SQUARE } from "./words.mjs";
 
 const open = (page) => page.click("#tab-shots");
 const row = (page, name) => page.locator("#shots-list button", { has: page.getByText(name, { exact: true }) }).first();
@@ -61,6 +61,27 @@ test("a scene that keeps no questions is told to by a button; then they come, an
     await open(later.page);
     await until("those before", async () => (await listed(later.page)).length === 7);
     await later.close();
+    await close();
+});
+
+test("what others set is heard of, and the button does not set it back", async () => {
+    const scene = await makeScene({ near: CUBE(5) });
+    const path = `/v1/scenes/${scene}`;
+    const { page, close } = await showBlind(scene);
+    await open(page);
+    await page.waitForSelector("#shots-off", { state: "visible" });
+    const answer = await hold(page, "GET", `**${path}`); // so that the page is behind
+    assert.equal((await daemon.call("PUT", path, { record: 5000, history: { span: 20_000 } })).status, 200);
+    await answer.asked; // without anything that was done in the page
+    await page.click("#shots-keep");
+    await page.waitForSelector("#shots-on", { state: "visible" });
+    const { body } = await daemon.call("GET", path);
+    assert.deepEqual([body.record, body.history.span], [5000, 20_000]);
+    answer.goOn();
+    await daemon.call("PUT", path, { record: 0 });
+    await page.waitForSelector("#shots-off", { state: "visible" });
+    await daemon.call("PUT", path, { record: 10 });
+    await page.waitForSelector("#shots-on", { state: "visible" });
     await close();
 });
 

@@ -2,6 +2,7 @@
 import { OWN } from "./asking";
 import type { Box } from "./box";
 import { type Client, EXACT, messages, Problem } from "./client";
+import { Latest } from "./latest";
 import { type BoxPage, boxesOf } from "./pages";
 import { boxesPath, eventsPath, SCENES, scenePath } from "./paths";
 import { Reader } from "./reader";
@@ -45,6 +46,16 @@ interface Changes {
     removed?: string[];
     columns?: { ids: number[]; centers: number[]; rotations?: number[]; angles?: number[] }; // of all that is put or posed
 }
+
+/** Of a commit, how many boxes it changed. */
+interface Counts {
+    put: number;
+    posed: number;
+    transformed: number;
+    removed: number;
+}
+
+const isEmpty = ({ put, posed, transformed, removed }: Counts) => put + posed + transformed + removed === 0;
 
 type PairAnswer = { relation?: Relation; pose?: [Partial<Box>, Partial<Box>]; missing?: string[] };
 
@@ -92,6 +103,7 @@ export class Feed {
     private readonly putReadings: Readings = new Map();
     private readonly poseReadings: Readings = new Map();
     private fetching = false;
+    private readonly settings = new Latest(() => this.readInfo().catch(() => {})); // after a commit that changed no box
     private readonly reader: Reader;
     private readonly sight = new Sight();
 
@@ -189,6 +201,7 @@ export class Feed {
                         store.ring.begin(store.revision, store.time);
                         if (!missed && store.past) store.look(null); // it was a state of what is forgotten
                         if (fresh) this.settle();
+                        else this.settings.ask();
                         fresh = false;
                         wasThere = true;
                         store.setConnection("live");
@@ -335,6 +348,7 @@ export class Feed {
             for (const name of [...(changes.put ?? []), ...(changes.posed ?? [])])
                 for (const pair of live.touched.get(name)?.values() ?? []) this.wantRelation.add(pair);
         }
+        if (event === "commit" && isEmpty(changes as unknown as Counts)) this.settings.ask();
         if (event === "state") store.changed("pairs"); // in one picture with the boxes
         else store.streamed(event === "boxes" ? "boxes" : "pairs");
         if (whole) store.saw(changes.revision, changes.time);
@@ -568,11 +582,8 @@ export class Feed {
         store.look({ at, revision: seen.revision, time: seen.time, snapshot });
     }
 
-    /** Reads how far the history reaches back. */
-    async readHistory(): Promise<void> {
-        if (!this.store.info) return;
-        const info = await this.client.call<SceneInfo>("GET", scenePath(this.store.info.name));
-        Object.assign(this.store.info, info);
-        this.store.changed("history");
+    /** Reads how far the history reaches back, and what else the scene keeps. */
+    async readInfo(): Promise<void> {
+        if (this.store.info) this.store.learn(await this.client.call<SceneInfo>("GET", scenePath(this.store.info.name)));
     }
 }

@@ -120,7 +120,7 @@ export class Playback {
     /** Reads how far the daemon's history reaches back. */
     async refresh(): Promise<void> {
         try {
-            await this.feed.readHistory();
+            await this.feed.readInfo();
         } catch {
             // the connection's state says so
         }

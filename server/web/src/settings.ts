@@ -33,7 +33,7 @@ export class Settings {
         if (!info) return;
         this.failure.textContent = "";
         try {
-            this.take(await this.client.call<SceneInfo>("GET", this.path)); // others may have changed them
+            this.store.learn(await this.client.call<SceneInfo>("GET", this.path)); // others may have changed them
         } catch (error) {
             this.failure.textContent = (error as Error).message;
         }
@@ -46,12 +46,6 @@ export class Settings {
         this.span.write([history.span]);
         this.commits.write([history.commits]);
         this.record.write([record]);
-    }
-
-    private take(info: SceneInfo): void {
-        if (this.store.info?.name !== info.name) return;
-        Object.assign(this.store.info, info);
-        this.store.changed("scene", "history");
     }
 
     /** What differs is sent, and nothing else. */
@@ -68,7 +62,7 @@ export class Settings {
             ...(record === info.record ? {} : { record }),
         };
         try {
-            if (Object.keys(body).length > 0) this.take(await this.client.call<SceneInfo>("PUT", this.path, body));
+            if (Object.keys(body).length > 0) this.store.learn(await this.client.call<SceneInfo>("PUT", this.path, body));
             this.dialog.close();
         } catch (error) {
             this.failure.textContent = (error as Error).message;

@@ -14,7 +14,7 @@ import { scenePath } from "./paths";
 import type { Playback } from "./playback";
 import { Rows } from "./rows";
 import { explained, type Explanation, foundOf, hasHit, marksOf, names, placesOf, raysOf, type Shot } from "./shot";
-import type { Store } from "./store";
+import type { SceneInfo, Store } from "./store";
 
 const KEPT = 500; // in the page
 const LISTED = 100;
@@ -100,9 +100,11 @@ export class Shots {
     private async keep(): Promise<void> {
         const { info } = this.store;
         if (!info) return;
+        const path = scenePath(info.name);
         try {
-            Object.assign(info, await this.client.call("PUT", scenePath(info.name), { record: KEEP }));
-            this.store.changed("scene");
+            let now = await this.client.call<SceneInfo>("GET", path);
+            if (now.record === 0) now = await this.client.call<SceneInfo>("PUT", path, { record: KEEP }); // somebody else may have said how many
+            this.store.learn(now);
         } catch (error) {
             setText(byId("shots-failure"), (error as Error).message);
         }

@@ -302,6 +302,13 @@ export class Store {
         this.streamed("status", "history");
     }
 
+    /** This is what the scene keeps, which others may have set. */
+    learn(info: SceneInfo): void {
+        if (this.info?.name !== info.name) return;
+        Object.assign(this.info, info);
+        this.changed("scene", "history");
+    }
+
     /** A name that no box has, like `stem`. */
     freeName(stem: string, taken?: Set<string>): string {
         const base = stem.replace(/-\d+$/, "");
