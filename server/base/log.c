@@ -188,32 +188,13 @@ static void drop(struct srv_log_dropped *dropped)
     atomic_fetch_add(&dropped->untold, 1);
 }
 
-/* Writes a line. Returns false if somebody else has taken the room for it since has_room. */
-static bool send_line(const srv_log *log, const struct line *line)
-{
-    size_t written = 0;
-    while (written < line->length) {
-        const ssize_t n = write(log->descriptor, line->bytes + written, line->length - written);
-        if (n < 0 && errno == EAGAIN)
-            return false;
-        if (n <= 0)
-            return true; /* the log is broken, and there is no other place to say so */
-        written += (size_t)n;
-    }
-    return true;
-}
-
-/* Says how many lines were dropped since this was last said. There was room a moment ago. */
+/* Says how many lines were dropped since this was last said. There is room. */
 static void tell_dropped(const srv_log *log)
 {
     const uint64_t lines = log->dropped != NULL ? atomic_exchange(&log->dropped->untold, 0) : 0;
-    const srv_field field = srv_integer("lines", (int64_t)lines);
-    struct line out;
-    if (lines == 0)
-        return;
-    compose(log, SRV_WARN, "log-dropped", &field, 1, &out);
-    if (!send_line(log, &out))
-        atomic_fetch_add(&log->dropped->untold, lines);
+    const srv_log plain = {.descriptor = log->descriptor, .level = SRV_WARN, .json = log->json};
+    if (lines != 0)
+        SRV_LOG(&plain, SRV_WARN, "log-dropped", srv_integer("lines", (int64_t)lines));
 }
 
 void srv_log_write(const srv_log *log, srv_level level, const char *event, const srv_field *fields,
@@ -229,6 +210,13 @@ void srv_log_write(const srv_log *log, srv_level level, const char *event, const
     }
     struct line out;
     compose(log, level, event, fields, count, &out);
-    if (!send_line(log, &out))
-        drop(log->dropped);
+    size_t written = 0;
+    while (written < out.length) {
+        const ssize_t n = write(log->descriptor, out.bytes + written, out.length - written);
+        if (n < 0 && errno == EAGAIN) /* somebody else has taken the room */
+            drop(log->dropped);
+        if (n <= 0)
+            return; /* the log is broken, and there is no other place to say so */
+        written += (size_t)n;
+    }
 }

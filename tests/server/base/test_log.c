@@ -5,7 +5,6 @@
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/eventfd.h>
 #include <unistd.h>
 
 static int ends[2];
@@ -219,27 +218,6 @@ START_TEST(a_pipe_that_others_fill_holds_nobody_up)
 }
 END_TEST
 
-/* ... also between the look and the line that tells. An eventfd that is nearly full looks as if it
- * had room, and takes no line. */
-START_TEST(what_no_line_could_tell_is_told_later)
-{
-    const uint64_t most = UINT64_MAX - 2;
-    struct srv_log_dropped dropped = {0};
-    srv_log log = {.descriptor = eventfd(0, EFD_NONBLOCK), .dropped = &dropped, .level = SRV_INFO};
-    ck_assert_int_eq(write(log.descriptor, &most, sizeof most), sizeof most);
-    for (uint64_t i = 1; i <= 3; i++) {
-        SRV_LOG(&log, SRV_INFO, "lost", srv_integer("n", 1));
-        ck_assert_uint_eq(dropped.lines, i);
-    }
-    ck_assert_int_eq(close(log.descriptor), 0);
-    log.descriptor = ends[1];
-    SRV_LOG(&log, SRV_INFO, "seen", srv_integer("n", 1));
-    const char *at = strchr(heard(), ' ');
-    ck_assert_str_eq(strtok((char *)(uintptr_t)at, "\n"), " warn log-dropped lines=3");
-    ck_assert_str_eq(strtok(NULL, "\n") + 24, " info seen n=1");
-}
-END_TEST
-
 /* Those that have neither pipe nor reader to wait for are written to as ever. */
 START_TEST(files_take_every_line_and_a_broken_pipe_none)
 {
@@ -279,7 +257,6 @@ int main(void)
     tcase_add_test(tc, a_long_text_is_cut_with_a_mark_and_leaves_room);
     tcase_add_test(tc, a_full_pipe_costs_lines_and_no_time);
     tcase_add_test(tc, a_pipe_that_others_fill_holds_nobody_up);
-    tcase_add_test(tc, what_no_line_could_tell_is_told_later);
     tcase_add_test(tc, files_take_every_line_and_a_broken_pipe_none);
     suite_add_tcase(suite, tc);
     return test_main(suite);
