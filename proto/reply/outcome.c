@@ -16,7 +16,7 @@
  * Older journals hold the numbers only, which begin with the head of an array. An object has no
  * order, so the entries of a repeated commit are found by the hashes of their names. Large commits
  * would push all others out of what a scene remembers: theirs are known by their order. */
-enum { NAMED = 1, ORDERED = 2, MOST_NAMED = 8192, NAMED_HEAD = 13, FIRST_ARRAY = 0x80 };
+enum { NAMED = 1, ORDERED = 2, MOST_NAMED = 1 << 18, NAMED_HEAD = 13, FIRST_ARRAY = 0x80 };
 
 /* The numbers, in their order. Behind them stand the runs of new ids, three numbers each (the index
  * of the first put, how many puts, the id of the first), and the indexes of the poses and of the

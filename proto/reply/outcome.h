@@ -8,8 +8,8 @@
 #include "proto/base/buf.h"
 
 /* Appends the outcome: about 120 bytes, 27 for each run of new ids that follow each other, 8 for
- * each new id, and 17 for each entry that was skipped. If more than 8,192 boxes are new or entries
- * were skipped, the 8 bytes of each are left out. Without memory buf->failed is set.
+ * each new id, and 17 for each entry that was skipped. If more than 262,144 boxes are new or
+ * entries were skipped, the 8 bytes of each are left out. Without memory buf->failed is set.
  *
  * Cost     about 15 ns an entry. */
 void wire_write_outcome(struct wire_buf *buf, const obb_edit *edit, const obb_committed *committed);

@@ -263,7 +263,7 @@ END_TEST
 /* Of so many boxes, the names take no room, and the order counts. */
 START_TEST(a_large_outcome_is_small_and_read_in_its_order)
 {
-    enum { NAMED = 8192, LARGE = NAMED + 1 };
+    enum { NAMED = 1 << 18, LARGE = NAMED + 1 };
     static obb_put puts[LARGE];
     static uint64_t ids[LARGE];
     static char names[LARGE][8];
