@@ -400,7 +400,7 @@ obb_status wire_read_outcome(obb_str bytes, const obb_edit *edit, const atomic_b
         return read_in_order(bytes, edit, arena, out);
     if (bytes.length < NAMED_HEAD || (bytes.bytes[0] != NAMED && bytes.bytes[0] != ORDERED))
         return OBB_BAD_VALUE;
-    const int form = bytes.bytes[0];
+    const int form = (unsigned char)bytes.bytes[0];
     struct names n = {
         .hashes = bytes.bytes + NAMED_HEAD, .count = wire_u32le(bytes.bytes + 1), .cancel = cancel};
     if (n.count > (bytes.length - NAMED_HEAD) / 8)

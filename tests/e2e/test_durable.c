@@ -279,7 +279,8 @@ static long oldest_of(const char *scene)
 /* Also before the first write. A state that was given up does not answer again. */
 START_TEST(a_start_keeps_to_the_limit_of_the_scenes)
 {
-    enum { LIMIT = 1 << 20, COMMITS = 400, BOXES = 40 };
+    enum { COMMITS = 400, BOXES = 40 };
+    const uint64_t limit = 1 << 20;
     static char text[BOXES * 100];
     static const char settings[] = "{\"history\":{\"span\":60000,\"commits\":4000}}";
     stop();
@@ -302,8 +303,8 @@ START_TEST(a_start_keeps_to_the_limit_of_the_scenes)
     start_with("--scene-memory", "1MiB");
     const long after = oldest_of("s");
     printf("the oldest states before and after the start are %ld and %ld\n", before, after);
-    ck_assert_uint_le(metric("obbd_scene_bytes"), LIMIT);
-    ck_assert_uint_ge(metric("obbd_scene_bytes"), LIMIT / 10 * 9);
+    ck_assert_uint_le(metric("obbd_scene_bytes"), limit);
+    ck_assert_uint_ge(metric("obbd_scene_bytes"), limit / 10 * 9);
     ck_assert_int_gt(after, COMMITS / 4);
     ck_assert_int_eq(oldest_of("small"), 0);
     expect(client, "POST", S "/query/point", "{\"points\":[[0,2,0]],\"at\":{\"revision\":2}}", 410,
