@@ -156,9 +156,10 @@ void obb_history_prune(struct obb_history *history);
 /* Puts all states before that of `revision` out of reach, which is not after the published one. */
 void obb_history_reach(struct obb_history *history, uint64_t revision);
 
-/* Puts the oldest state out of reach. Returns false if only the published state is within reach:
- * obb_history_can_forget says so beforehand. */
+/* Returns whether there is a state within reach beside the published one. */
 bool obb_history_can_forget(const struct obb_history *history);
+
+/* Puts the oldest state out of reach. Returns false if only the published state is within reach. */
 bool obb_history_forget(struct obb_history *history);
 
 /* Puts all states but the newest one out of reach, with a tail as obb_history_prune does. O(1). */

@@ -120,8 +120,8 @@ static inline bool obb_version_plain(const struct obb_version *version)
 }
 
 /* The pool of version slots. Its pages never move, so readers hold plain pointers while the writer
- * adds more. Each page has its own list of free slots, so the pool knows the pages without a slot in
- * use. A page is no large block (trash.h): each `with` of a query makes a scene of its own, and
+ * adds more. Each page has its own list of free slots, so the pool knows the pages without a slot
+ * in use. A page is no large block (trash.h): each `with` of a query makes a scene of its own, and
  * with pages of 512 versions its end was a job for another thread, a fifth of the query's cost. */
 #define OBB_VERSION_PAGE 256
 #define OBB_MAX_VERSIONS ((uint32_t)1 << 29)

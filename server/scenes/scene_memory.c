@@ -70,8 +70,8 @@ static size_t drop_pairs(struct srv_scene_memory *memory, const struct obb_scene
     return count;
 }
 
-/* Returns whether there might be room for `bytes` without the histories, which are all listed. For
- * no bytes it always might: then the scenes shall come as near to the limit as they can. */
+/* Returns whether there is room for `bytes`, or might be without the histories, which are all listed
+ * then. For no bytes it always might: then the scenes shall come as near to the limit as they can. */
 static bool might_have_room(const struct srv_scene_memory *memory, const struct history *histories,
                             size_t count, size_t bytes)
 {
@@ -115,7 +115,7 @@ bool srv_scene_memory_shed(struct srv_scene_memory *memory, const struct obb_sce
     if (histories == NULL)
         return false;
     const size_t count = drop_pairs(memory, mine, target, histories);
-    if (has_room(memory, bytes) || might_have_room(memory, histories, count, bytes))
+    if (might_have_room(memory, histories, count, bytes))
         forget(memory, histories, count, bytes, target);
     obb_free(histories);
     return has_room(memory, bytes);

@@ -223,8 +223,8 @@ static obb_status move_frame(struct model *model, model_state *state, const obb_
     return frame->unplaced && last ? OBB_BAD_NUMBER : OBB_OK;
 }
 
-/* Returns the status of an edit whose row of a frame is at fault. The rows before it come first, and
- * the boxes of their frames may be at fault. */
+/* Returns the status of an edit whose row of a frame is at fault. The rows before it come first,
+ * and the boxes of their frames may be at fault. */
 static obb_status fault_of_frames(const model_state *state, const obb_edit *edit, obb_status status,
                                   size_t *index)
 {
