@@ -105,6 +105,18 @@ START_TEST(memory_does_not_grow_with_the_boxes_that_ever_were)
 }
 END_TEST
 
+static void do_edit(struct obb_scene *scene, const obb_edit *edit)
+{
+    struct obb_arena arena;
+    struct obb_prepared *prepared = NULL;
+    obb_fault fault;
+    obb_committed done;
+    obb_arena_init(&arena);
+    ck_assert_int_eq(obb_edit_prepare(scene, edit, 0, SIZE_MAX, &arena, &prepared, &fault), OBB_OK);
+    obb_edit_commit(prepared, &done);
+    obb_arena_fini(&arena);
+}
+
 /* ---- Old views ------------------------------------------------------------------------------- */
 
 enum { CROWD = 1000 };
@@ -115,8 +127,6 @@ static void move_crowd(struct obb_scene *scene, double x)
     static obb_put puts[CROWD];
     static obb_pose poses[CROWD];
     static char names[CROWD][16];
-    struct obb_arena arena;
-    obb_arena_init(&arena);
     for (size_t i = 0; i < CROWD; i++) {
         (void)snprintf(names[i], sizeof names[i], "box-%zu", i);
         const obb_target target = {.name = obb_str_of(names[i])};
@@ -132,13 +142,7 @@ static void move_crowd(struct obb_scene *scene, double x)
                            .put_count = x == 0 ? CROWD : 0,
                            .poses = poses,
                            .pose_count = x == 0 ? 0 : CROWD};
-    struct obb_prepared *prepared = NULL;
-    obb_fault fault;
-    obb_committed done;
-    ck_assert_int_eq(obb_edit_prepare(scene, &edit, 0, SIZE_MAX, &arena, &prepared, &fault),
-                     OBB_OK);
-    obb_edit_commit(prepared, &done);
-    obb_arena_fini(&arena);
+    do_edit(scene, &edit);
 }
 
 static bool stands_at(const struct obb_view *view, double x)
@@ -216,8 +220,6 @@ static void work_land(struct obb_scene *scene, size_t first, size_t end, enum de
     static obb_pose poses[LAND];
     static obb_target removes[LAND];
     static char names[LAND][16];
-    struct obb_arena arena;
-    obb_arena_init(&arena);
     const size_t count = end - first;
     for (size_t i = 0; i < count; i++) {
         (void)snprintf(names[i], sizeof names[i], "land-%zu", first + i);
@@ -236,13 +238,7 @@ static void work_land(struct obb_scene *scene, size_t first, size_t end, enum de
                            .pose_count = deed == POSE ? count : 0,
                            .removes = removes,
                            .remove_count = deed == REMOVE ? count : 0};
-    struct obb_prepared *prepared = NULL;
-    obb_fault fault;
-    obb_committed done;
-    ck_assert_int_eq(obb_edit_prepare(scene, &edit, 0, SIZE_MAX, &arena, &prepared, &fault),
-                     OBB_OK);
-    obb_edit_commit(prepared, &done);
-    obb_arena_fini(&arena);
+    do_edit(scene, &edit);
 }
 
 /* Lets some commits pass, so that what can be reclaimed is. */
@@ -405,8 +401,6 @@ static char herd_names[HERD][8];
 
 static void commit_plan(struct obb_scene *scene, size_t r)
 {
-    struct obb_arena arena;
-    obb_arena_init(&arena);
     obb_put puts[HERD];
     obb_target removes[HERD];
     obb_edit edit = {.dimensions = 3, .puts = puts, .removes = removes};
@@ -426,13 +420,7 @@ static void commit_plan(struct obb_scene *scene, size_t r)
     const obb_settings other = {
         .dimensions = 3, .history_span = 0, .history_commits = (uint32_t)(r % 7)};
     edit.settings = &other; /* so every commit makes a revision */
-    struct obb_prepared *prepared = NULL;
-    obb_fault fault;
-    obb_committed done;
-    ck_assert_int_eq(obb_edit_prepare(scene, &edit, 0, SIZE_MAX, &arena, &prepared, &fault),
-                     OBB_OK);
-    obb_edit_commit(prepared, &done);
-    obb_arena_fini(&arena);
+    do_edit(scene, &edit);
 }
 
 static void *read_old_views(void *context)

@@ -49,13 +49,13 @@ class Known:
             self._columns = None
             self._ids = {}
 
-    def missing(self, names: Iterable[str]) -> set[str]:
-        """Those of the names whose id is not known."""
-        with self._lock:
-            return set(names) - self._learned().keys()
-
     def ids(self, names: Iterable[str]) -> list[int]:
         """Raises KeyError with the first name that is not known."""
         with self._lock:
             known = self._learned()
             return [known[name] for name in names]
+
+    def missing(self, names: Iterable[str]) -> set[str]:
+        """Those whose ids are not known."""
+        with self._lock:
+            return set(names) - self._learned().keys()
