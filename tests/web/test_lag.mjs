@@ -94,15 +94,16 @@ test("while nobody has said where the shot comes from, a place is found from whe
         const from = await page.locator("#lag-form .row", { hasText: "From" }).locator("input").evaluateAll((all) => all.map(({ value }) => Number(value)));
         const free = flat || axes === "z" ? 1 : 2;
         assert.ok(from[free] > 2, from.join()); // nowhere else is there a way
-        // bob stands at x = 3, and later something comes between: another place is found
+        // bob stands at x = 3, and later something comes between: another place is found. The page hears of what changes, not of time alone.
+        const far = (time) => ({ time, pose: { wall: { center: flat ? [40, time] : [40, time, 0] } } });
         const center = from.map((value, i) => (value + [3, 0, 0][i]) / 2);
         await daemon.commit(scene, { time: 600, put: { shield: { center, half_extents: center.map(() => 0.3) } } });
-        await daemon.commit(scene, { time: 900 });
+        await daemon.commit(scene, far(900));
         const place = () => page.locator("#lag-form .row", { hasText: "From" }).locator("input").evaluateAll((all) => all.map(({ value }) => Number(value)).join());
         await until("another place", async () => (await place()) !== from.join());
         await verdict(page, "then", /^Then: hit bob-body at /);
         await daemon.commit(scene, { time: 1200, remove: ["shield"] });
-        await daemon.commit(scene, { time: 1500 });
+        await daemon.commit(scene, far(1500));
         // who shoots from elsewhere is not asked again
         await ray(page, "From", flat ? [3, 20] : turned([3, 20, 0]));
         await verdict(page, "then", /^Then: hit bob-body at 19$/);
