@@ -530,6 +530,31 @@ test("a client that is closed ends its streams of events: one that waits for a m
     assert.deepEqual(await here.scene(scene.name).events().next(), done);
 });
 
+test("a client that is closed ends what it reads of streams and exports, and begins none", async () => {
+    const scene = fresh();
+    await scene.put(Object.fromEntries(Array.from({ length: 20_000 }, (_, i) => [`crate-${i}`, CUBE(i)]))); // more lines than sockets hold
+    const client = connect(daemon.url);
+    const path = `/v1/scenes/${encodeURIComponent(scene.name)}/log?follow=true`;
+    const log = (await client.stream(path)).body[Symbol.asyncIterator]();
+    const lines = client.scene(scene.name).export().getReader();
+    assert.ok((await lines.read()).value.length > 0);
+    const drained = async (next) => {
+        let parts = 0;
+        for (; !(await next()).done; parts++);
+        return parts;
+    };
+    const following = drained(() => log.next()); // it has no end of its own
+    const call = client.request("GET", "/v1/scenes");
+    await new Promise((resolve) => setTimeout(resolve, 100));
+    await client.close();
+    const why = { name: "Disconnected", message: "the client was closed" };
+    const late = new Promise((resolve) => setTimeout(resolve, 3000, "it goes on").unref());
+    await assert.rejects(Promise.race([following, late]), why);
+    await assert.rejects(Promise.race([drained(() => lines.read()), late]), why);
+    await assert.rejects(client.stream(path), why);
+    assert.equal((await call).status, 200); // calls end by themselves
+});
+
 // ---- Ways to the daemon ---------------------------------------------------------------------------
 
 test("a unix socket, and the address of OBBD_URL", async () => {

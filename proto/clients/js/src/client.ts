@@ -67,7 +67,7 @@ export class Client {
     }
 
     /** An answer that goes on, as `GET /v1/scenes/{scene}/log?follow=true`: its body comes as the daemon writes it, until `signal` ends
-     * it. A status other than 2xx and 304 is a Problem, as for `request`. */
+     * it or the client is closed. A status other than 2xx and 304 is a Problem, as for `request`. */
     stream(path: string, options: Call & { headers?: Record<string, string> } = {}): Promise<Received> {
         return this.sender.open({ ...options, method: "GET", path, changes: false });
     }
@@ -77,7 +77,8 @@ export class Client {
         return this.sender.curl(method, path, body);
     }
 
-    /** Lets go of the connections and ends the streams of events; a daemon that `spawn` started ends. */
+    /** Lets go of the connections and ends the streams of events; a daemon that `spawn` started ends. Whoever reads on in a stream or
+     * an export gets Disconnected. Calls that are under way end by themselves. */
     async close(): Promise<void> {
         this.sender.closed.abort(new Disconnected("the client was closed"));
         this.sender.transport.close();

@@ -66,7 +66,7 @@ async function* ending(body: AsyncIterable<Uint8Array>, unlink: () => void): Asy
 const DEBUG = (globalThis as { process?: { env?: Record<string, string> } }).process?.env?.OBBD_DEBUG === "1";
 
 export class Sender {
-    /** Aborted when the client is closed: then its event streams end. */
+    /** Aborted when the client is closed: then what goes on ends. */
     readonly closed = new Stop();
     private token: string | undefined;
     private asking: Promise<string> | undefined;
@@ -84,11 +84,14 @@ export class Sender {
         return this.attempts(request, stop, replyOf<T>, linked(request.signal, stop));
     }
 
-    /** The same for an answer that goes on: only its head is awaited in time. The caller reads the body, until its end or until the
-     * signal ends it. */
+    /** The same for an answer that goes on: only its head is awaited in time. The caller reads the body, until its end, or until the
+     * signal ends it or the client is closed. */
     async open(request: Request): Promise<Received> {
         const stop = new Stop();
-        const unlink = linked(request.signal, stop);
+        const links = [request.signal, this.closed].map((ending) => linked(ending, stop));
+        const unlink = () => {
+            for (const one of links) one();
+        };
         try {
             const { status, headers, body } = await this.attempts(request, stop, (answer) => answer);
             return { status, headers, body: ending(body, unlink) };
