@@ -1,7 +1,7 @@
 #!/usr/bin/env node
 // Answers that come late: what events have told meanwhile stays, and so does what was asked for after them.
 import assert from "node:assert/strict";
-import { intercept, test, until } from "./harness.mjs";
+import { intercept, openPage, test, until } from "./harness.mjs";
 import { blind, showBlind } from "./live.mjs";
 import { CUBE, daemon, drawn, field, hold, makeScene, revision, runAll, select } from "./words.mjs";
 
@@ -213,6 +213,30 @@ test("a state of the past that is on its way when another scene is opened is for
     goOn();
     await revision(page, 1);
     assert.match(await page.textContent("#past-text"), /^now, /);
+    await close();
+});
+
+test("a revision of which not all is told yet is not there yet", async () => {
+    const scene = await makeScene({ a: CUBE(0), b: CUBE(9) });
+    const { headers } = await daemon.call("GET", `/v1/scenes/${scene}`);
+    const [, epoch] = /\.(\w+)"/.exec(headers.get("etag"));
+    let goOn;
+    const rest = new Promise((resolve) => (goOn = resolve));
+    let streams = 0;
+    const { page, close } = await openPage(blind, daemon.url, { expected: [/WebGL/] });
+    await page.route("**/events?*", async (route) => {
+        if (++streams > 1) return rest.then(() => route.continue());
+        const message = (event, body, id) => `${id ? `id: ${id}\n` : ""}event: ${event}\ndata: ${JSON.stringify(body)}\n\n`;
+        const body = message("state", { revision: 1, time: 0, pairs: [] }, `1.${epoch}`) + message("boxes", { revision: 2, time: 5, put: [], posed: [], removed: ["b"] });
+        return route.fulfill({ contentType: "text/event-stream", body });
+    });
+    await page.goto(`${daemon.url}/#${scene}`);
+    await until("one box", async () => (await names(page)).join() === "a");
+    assert.equal(await page.textContent("#revision"), "revision 1");
+    await daemon.commit(scene, { time: 5, remove: ["b"] });
+    goOn(); // and it is told anew
+    await revision(page, 2);
+    assert.deepEqual(await names(page), ["a"]);
     await close();
 });
 

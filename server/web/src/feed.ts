@@ -86,6 +86,9 @@ async function joined(pages: AsyncGenerator<BoxPage>, least = 0): Promise<BoxLis
     return list ?? { boxes: [], revision: 0, time: 0 };
 }
 
+/** Of an event's id: the last revision that was told to its end. */
+const toldOf = (id: string) => Number(id.split(".")[0]);
+
 /** Of an event's id. Revisions of one epoch are those of one scene in one process. */
 const epochOf = (id: string | undefined) => id?.split(".")[1];
 
@@ -207,7 +210,7 @@ export class Feed {
                         store.setConnection("live");
                     }
                     last = message.id || last;
-                    this.take(message.event, changes, message.id !== "");
+                    this.take(message.event, changes, toldOf(message.id) === changes.revision);
                 }
                 // what was missed is asked for by the last id
                 if (!signal.aborted) store.setConnection("lost", farewell);
