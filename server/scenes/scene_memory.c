@@ -70,8 +70,9 @@ static size_t drop_pairs(struct srv_scene_memory *memory, const struct obb_scene
     return count;
 }
 
-/* Returns whether there is room for `bytes`, or might be without the histories, which are all listed
- * then. For no bytes it always might: then the scenes shall come as near to the limit as they can. */
+/* Returns whether there is room for `bytes`, or might be without the histories. If there is no
+ * room, the list has all of them. For no bytes there always might be room: the scenes shall come as
+ * near to the limit as they can. */
 static bool might_have_room(const struct srv_scene_memory *memory, const struct history *histories,
                             size_t count, size_t bytes)
 {
