@@ -103,21 +103,39 @@ static uint64_t hash_transform(const obb_edit *edit, size_t i)
     return hash_target(GROUP_TRANSFORM, &edit->transforms[i].target);
 }
 
-/* Returns a hash of all entries and of whether the ids of all puts are wanted, as the form says. */
-static uint64_t hash_entries(const obb_edit *edit, int form)
+static uint64_t hash_frame(const obb_edit *edit, size_t i)
 {
+    return hash_target(GROUP_FRAME, &edit->frames[i].target);
+}
+
+static bool given_up(const atomic_bool *cancel, size_t i)
+{
+    enum { POLLED = 4096 };
+    return i % POLLED == 0 && obb_cancelled(cancel);
+}
+
+/* Writes a hash of all entries and of whether the ids of all puts are wanted, as the form says.
+ * Returns false if the work is cancelled. */
+static bool hash_entries(const obb_edit *edit, int form, const atomic_bool *cancel, uint64_t *out)
+{
+    const struct {
+        size_t count;
+        uint64_t (*hash)(const obb_edit *edit, size_t i);
+    } groups[] = {{edit->put_count, hash_put},
+                  {edit->pose_count, hash_pose},
+                  {edit->transform_count, hash_transform},
+                  {edit->frame_count, hash_frame}};
     /* By Horner's rule; a sequence in another order has another value. */
     const uint64_t by = form == ORDERED ? 0x9e3779b97f4a7c15 : 1;
     uint64_t sum = edit->all_put_ids;
-    for (size_t i = 0; i < edit->put_count; i++)
-        sum = sum * by + hash_put(edit, i);
-    for (size_t i = 0; i < edit->pose_count; i++)
-        sum = sum * by + hash_pose(edit, i);
-    for (size_t i = 0; i < edit->transform_count; i++)
-        sum = sum * by + hash_transform(edit, i);
-    for (size_t i = 0; i < edit->frame_count; i++)
-        sum = sum * by + hash_target(GROUP_FRAME, &edit->frames[i].target);
-    return sum;
+    for (size_t g = 0; g < sizeof groups / sizeof *groups; g++)
+        for (size_t i = 0; i < groups[g].count; i++) {
+            if (given_up(cancel, i))
+                return false;
+            sum = sum * by + groups[g].hash(edit, i);
+        }
+    *out = sum;
+    return true;
 }
 
 static unsigned char *put_hashes(unsigned char *at, const obb_edit *edit,
@@ -151,7 +169,9 @@ static void put_named(struct wire_buf *buf, const obb_edit *edit, const obb_comm
         return;
     *room = (unsigned char)form;
     unsigned char *at = wire_put_u32le(room + 1, (uint32_t)count);
-    at = wire_put_u64le(at, hash_entries(edit, form));
+    uint64_t entries = 0;
+    (void)hash_entries(edit, form, NULL, &entries);
+    at = wire_put_u64le(at, entries);
     if (form == NAMED)
         at = put_hashes(at, edit, committed);
     wire_buf_added(buf, (size_t)(at - room));
@@ -302,12 +322,6 @@ struct names {
     const atomic_bool *cancel;
 };
 
-static bool given_up(const struct names *n, size_t i)
-{
-    enum { POLLED = 4096 };
-    return i % POLLED == 0 && obb_cancelled(n->cancel);
-}
-
 /* Returns the next `count` hashes with the index of each, ordered by the hashes; or NULL: there is
  * no memory, or the work is cancelled. `count` is at most n->count. */
 static const struct obb_ranked *order_hashes(struct names *n, size_t count, struct obb_arena *arena)
@@ -359,7 +373,7 @@ static obb_status name_ids(struct names *n, const obb_edit *edit, struct obb_are
         if (list[i].major == list[i - 1].major)
             return OBB_BAD_VALUE;
     for (size_t i = 0; i < edit->put_count; i++) {
-        if (given_up(n, i))
+        if (given_up(n->cancel, i))
             return OBB_CANCELLED;
         const size_t at = find_hash(list, count, hash_put(edit, i));
         ids[i] = at < count ? first[list[at].minor] : 0;
@@ -385,7 +399,7 @@ static obb_status name_missed(struct names *n, const obb_edit *edit, size_t entr
     if (named == NULL || list == NULL)
         return obb_cancelled(n->cancel) ? OBB_CANCELLED : OBB_NO_MEMORY;
     for (size_t i = 0; i < entries; i++) {
-        if (given_up(n, i))
+        if (given_up(n->cancel, i))
             return OBB_CANCELLED;
         found += named[i] = find_hash(list, count, hash(edit, i)) < count;
     }
@@ -407,7 +421,10 @@ obb_status wire_read_outcome(obb_str bytes, const obb_edit *edit, const atomic_b
         return OBB_BAD_VALUE;
     const obb_str numbers = {n.hashes + 8 * n.count, bytes.length - NAMED_HEAD - 8 * n.count};
     obb_status status = read_in_order(numbers, edit, arena, out);
-    if (status == OBB_OK && wire_u64le(bytes.bytes + 5) != hash_entries(edit, form))
+    uint64_t entries = 0;
+    if (status == OBB_OK && !hash_entries(edit, form, cancel, &entries))
+        return OBB_CANCELLED;
+    if (status == OBB_OK && wire_u64le(bytes.bytes + 5) != entries)
         return OBB_BAD_VALUE;
     if (form == ORDERED)
         return status == OBB_OK && n.count > 0 ? OBB_BAD_VALUE : status;
