@@ -7,37 +7,11 @@
 #define OBB_JOIN_H
 
 #include "core/base/budget.h"
+#include "core/index/join_wish.h"
 #include "core/index/layers.h"
 #include "core/versions/box_pair.h"
 
 struct obb_join;
-
-/* Decides whether two versions are a pair. The join asks for each pair that its float test does not
- * rule out, except sure pairs of plain boxes if `plain_pass` is set.
- *
- * verdict     SURE: the two overlap for certain; at a negative margin, deeper than that.
- * *doubts     to be increased if the double test was needed.
- * Any thread, several at a time. */
-typedef bool obb_join_judge(void *context, const struct obb_version *a, const struct obb_version *b,
-                            obb_verdict verdict, size_t *doubts);
-
-typedef enum obb_join_list {
-    OBB_JOIN_COUNT, /* the pairs are only counted, which takes hardly any memory */
-    OBB_JOIN_RANKS, /* obb_join_take_ranks; 16 bytes a pair while the join runs, then 8 */
-    OBB_JOIN_BOXES, /* obb_join_take_boxes; 32 bytes a pair while the join runs, then 16 */
-    OBB_JOIN_IDS    /* obb_join_take_ids; 48 bytes a pair while the join runs, then 32 */
-} obb_join_list;
-
-/* What a join is to find. */
-typedef struct obb_join_wish {
-    double margin; /* scene units */
-    obb_join_list list;
-    size_t limit;    /* at most so many pairs are listed, the first by (id, id); all are counted */
-    bool plain_pass; /* sure pairs of plain boxes (obb_version_plain) are pairs */
-    size_t cache_room; /* bytes of pairs that may be recorded for later joins (pair_cache.h) */
-    obb_join_judge *judge;
-    void *context; /* of the judge; must outlive the join */
-} obb_join_wish;
 
 /* Creates a join of all pairs. `layers` and *cancel (may be NULL, polled about every 100 us) must
  * outlive the join, which draws from `budget`. OBB_NO_MEMORY. OBB_CANCELLED. OBB_LIMIT if there are
@@ -73,13 +47,6 @@ size_t obb_join_cached(const struct obb_join *join);
 /* Returns whether the ids of later levels told which entries are alive, and no version was asked.
  * After the last phase; for tests. */
 bool obb_join_marked(const struct obb_join *join);
-
-/* How many pairs a join has found. */
-typedef struct obb_join_counts {
-    size_t candidates; /* that the float test did not rule out */
-    size_t doubts;     /* counted by the judge */
-    size_t pairs, listed;
-} obb_join_counts;
 
 /* Return the counts and the listed pairs after the last phase, in order of (id of a, id of b). The
  * caller takes over the block, which is NULL if it was taken before or is not what the join lists,
