@@ -225,6 +225,12 @@ START_TEST(random_sweeps_agree_with_the_oracle)
 }
 END_TEST
 
+/* Returns what a vector has along a plane with that unit normal. */
+static obb_vec3 part_along(obb_vec3 v, obb_vec3 n)
+{
+    return obb_sub(v, obb_scale(n, obb_dot(v, n)));
+}
+
 /* Long boxes with edges all but parallel, moved along those and across their cross product: that
  * alone tells on the whole way whether they meet, and by exact arithmetic it does. Those that rest
  * on each other from the start may slide; from above, by as much as is not within rounding of 0,
@@ -242,7 +248,7 @@ START_TEST(ridges_slide_along_ridges)
         const obb_vec3 n = exact_axis(&c.a, &c.b, 6 + 3 * i + j);
         const obb_vec3 along = obb_scale(c.solid_a.axis[i], obb_component(c.a.half_extents, i) *
                                                                 test_uniform(&rng, -0.5, 0.5));
-        const obb_vec3 motion = obb_sub(along, obb_scale(n, obb_dot(along, n)));
+        const obb_vec3 motion = part_along(along, n);
         obb_solid mover = c.solid_a;
         mover.center = obb_sub(mover.center, obb_scale(motion, 0.5));
         exact_box start = c.a;
@@ -350,13 +356,14 @@ static double largest_coordinate(const obb_solid *a, const obb_solid *b)
 
 enum way { ALONG, AWAY, INTO, WAYS };
 
-/* A motion along, away from or into a face. */
+/* A motion along, away from or into a face. Of a vector that is nearly the normal little is left
+ * along the face, with the rounding of the whole: a second step takes it out. */
 static obb_vec3 motion_by_face(test_rng *rng, int dimensions, enum way way, obb_vec3 n)
 {
     const double length = pow(10.0, test_uniform(rng, -3.0, 2.0));
     const double steep = pow(10.0, test_uniform(rng, -9.0, 1.0));
     const obb_vec3 any = slow_random_vector(rng, dimensions, length);
-    const obb_vec3 along = obb_sub(any, obb_scale(n, obb_dot(any, n)));
+    const obb_vec3 along = part_along(part_along(any, n), n);
     const double rise = way == ALONG ? 0.0 : way == AWAY ? steep : -steep;
     return obb_add(along, obb_scale(n, rise * obb_length(along)));
 }
@@ -514,7 +521,7 @@ START_TEST(a_walker_gets_as_far_as_its_steps)
         obb_vec3 sum = {0, 0, 0};
         for (int tick = 0; tick < ticks; tick++) {
             const obb_vec3 step = slow_random_vector(&rng, dimensions, 0.5);
-            const obb_vec3 along = obb_sub(step, obb_scale(n, obb_dot(step, n)));
+            const obb_vec3 along = part_along(step, n);
             obb_vec3 motion = obb_sub(along, n);
             sum = obb_add(sum, along);
             obb_sweep_hit hit;
@@ -534,7 +541,7 @@ START_TEST(a_walker_gets_as_far_as_its_steps)
         const obb_vec3 way = obb_sub(mover.center, start);
         const double rounding = 1e-12 * wide + 1e-14 * far;
         const double height = obb_dot(way, n) + 0.125;
-        const double off = obb_length(obb_sub(obb_sub(way, obb_scale(n, obb_dot(way, n))), sum));
+        const double off = obb_length(obb_sub(part_along(way, n), sum));
         ck_assert_msg(off <= rounding, "walker %zu: %g beside its way", i, off);
         ck_assert_msg(fabs(height) <= 4.0 * rounding, "walker %zu: %g above its floor", i, height);
         worst_way = fmax(worst_way, off / rounding);
