@@ -272,6 +272,23 @@ static long double face_gap(const vec3l a[static 8], const vec3l b[static 8])
     return most;
 }
 
+/* The axes from corners to corners, and from corners straight to lines through two others. Only
+ * hulls without a volume need them: those have too few faces to part them sideways. */
+static long double flat_gap(const vec3l a[static 8], const vec3l b[static 8])
+{
+    long double most = -HUGE_VALL;
+    for (int p = 0; p < 8; p++)
+        for (int i = 0; i < 8; i++) {
+            const vec3l way = minus(b[p], a[i]);
+            most = fmaxl(most, hull_gap_on(way, a, b));
+            for (int j = i + 1; j < 8; j++) {
+                const vec3l edge = minus(a[j], a[i]);
+                most = fmaxl(most, hull_gap_on(cross(cross(edge, way), edge), a, b));
+            }
+        }
+    return most;
+}
+
 static void widen_all(const obb_vec3 from[static 8], vec3l to[static 8])
 {
     for (int i = 0; i < 8; i++)
@@ -290,7 +307,7 @@ long double slow_hull_gap(const obb_vec3 a[static 8], const obb_vec3 b[static 8]
                 for (int m = k + 1; m < 8; m++)
                     most = fmaxl(
                         most, hull_gap_on(cross(minus(pa[j], pa[i]), minus(pb[m], pb[k])), pa, pb));
-    return most;
+    return most > 0 ? most : fmaxl(most, fmaxl(flat_gap(pa, pb), flat_gap(pb, pa)));
 }
 
 static long double clamped(long double t) { return fminl(fmaxl(t, 0), 1); }

@@ -387,7 +387,7 @@ START_TEST(boxes_within_a_margin_agree_with_the_oracle)
 {
     const size_t cases = test_effort(1000);
     test_rng rng = {.s = 34};
-    size_t near = 0, deep = 0, apart = 0;
+    size_t near = 0, deep = 0, apart = 0, planar = 0;
     for (size_t i = 0; i < cases; i++) {
         const int dimensions = test_below(&rng, 3) == 0 ? 2 : 3;
         const obb_solid a = slow_random_solid(&rng, dimensions, (obb_vec3){0, 0, 0}, 3.0, 2.0);
@@ -406,6 +406,7 @@ START_TEST(boxes_within_a_margin_agree_with_the_oracle)
                           "case %zu: distance %g, margin %g", i, distance, margin);
             ck_assert(obb_shape_boxes(&b, &a, margin) == (distance < margin));
             near += distance < margin;
+            planar += dimensions == 2;
             apart += distance > margin;
         } else if ((double)gap < -bound) {
             const double margin = (double)gap * test_uniform(&rng, 0.5, 1.5);
@@ -416,7 +417,9 @@ START_TEST(boxes_within_a_margin_agree_with_the_oracle)
             deep += (double)gap < margin;
         }
     }
-    printf("boxes: %zu within a margin, %zu beyond, %zu deep enough\n", near, apart, deep);
+    printf("boxes: %zu within a margin, %zu beyond, %zu of both in the plane; %zu deep enough\n",
+           near, apart, planar, deep);
+    ck_assert_uint_gt(planar, cases / 20);
     ck_assert_uint_gt(near, cases / 20);
     ck_assert_uint_gt(apart, cases / 20);
     ck_assert_uint_gt(deep, cases / 20);
@@ -428,7 +431,7 @@ START_TEST(distances_of_shapes_agree_with_the_oracle)
     test_rng rng = {.s = 31};
     size_t apart = 0, together = 0, count = test_effort(1500);
     for (size_t i = 0; i < count; i++) {
-        const int dimensions = i % 5 == 0 && i % 4 < 2 ? 2 : 3; /* hulls have a volume */
+        const int dimensions = i % 5 == 0 && i % 4 < 3 ? 2 : 3; /* frustums have a volume */
         const obb_vec3 o = {0, 0, 0};
         const obb_solid box = slow_random_solid(&rng, dimensions, o, 3.0, 2.0);
         obb_vec3 corners[8];
