@@ -7,6 +7,7 @@
 
 #include <pthread.h>
 #include <stdio.h>
+#include <stdlib.h>
 
 static bool count_visit(void *context, const struct obb_version *version, obb_verdict verdict)
 {
@@ -372,7 +373,8 @@ END_TEST
 
 enum { HERD = 24, ROUNDS = 4000, SLOTS = 12, READERS = 2 };
 
-static double plan_of[ROUNDS + 1][HERD]; /* where each box is after each commit; 0: nowhere */
+/* Where each box is after each commit, from none on; 0: nowhere. */
+static double (*plan_of)[HERD];
 
 struct slot {
     pthread_mutex_t lock; /* held while a reader reads the view, or the writer replaces it */
@@ -388,6 +390,8 @@ struct herd {
 
 static void make_plan(size_t rounds)
 {
+    plan_of = calloc(rounds + 1, sizeof *plan_of);
+    ck_assert_ptr_nonnull(plan_of);
     test_rng rng = {.s = 20261122};
     for (size_t r = 1; r <= rounds; r++)
         for (size_t i = 0; i < HERD; i++) {
@@ -502,6 +506,7 @@ START_TEST(readers_of_old_views_see_their_states_while_versions_leave)
     }
     ck_assert(obb_scene_validate(herd.scene));
     obb_scene_destroy(herd.scene);
+    free(plan_of);
 }
 END_TEST
 
