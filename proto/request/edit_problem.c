@@ -315,7 +315,8 @@ wire_problem wire_problem_of_edit(obb_status status, const obb_fault *fault,
         wire_pointer_key(&pointer, obb_str_of("with"));
         wire_pointer_index(&pointer, fault->member);
     }
-    if (pointer.length > 0)
+    /* The pose of a single box or frame is the whole body: its pointer is empty. */
+    if (pointer.length > 0 || (problem.status == 422 && fault->group != OBB_GROUP_NONE))
         problem.pointer = wire_pointer_take(&pointer, arena);
     if (commit != NULL && fault->group == OBB_GROUP_MOMENT && fault->index < commit->query_count) {
         problem.has_tag = commit->queries[fault->index].has_tag;

@@ -372,6 +372,11 @@ START_TEST(what_frames_forbid_is_refused_where_it_stands)
     };
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++)
         expect_problem(client, "POST", rows[i].path, rows[i].body, rows[i].status, rows[i].pointer);
+    /* where the body is a single pose, it is at fault as a whole */
+    expect_problem(client, "PUT", FRAMES "/ann", "{\"center\":[1e9,0,0]}", 422, "");
+    expect_problem(client, "PATCH", BOXES "/limb", "{\"center\":[1e9,1e9,1e9]}", 422, "");
+    expect_problem(client, "PUT", BOXES "/new",
+                   "{\"frame\":\"ann\",\"center\":[1e9,1e9,1e9]," HALF "}", 422, "");
     box_is("limb", LIMB);
     expect(client, "GET", SCENE, NULL, 200, "{\"revision\":1,\"boxes\":2}");
     /* but a framed box may be one of those that another box is merged with */

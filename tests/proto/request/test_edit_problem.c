@@ -19,12 +19,15 @@ START_TEST(the_fault_of_a_commit_points_at_its_entry)
     const obb_needed_moment moments[3] = {
         {.dimensions = 3}, {.dimensions = 3, .times = times, .count = 2}, {.dimensions = 3}};
     const obb_merge merge = {.target = named("m")};
+    const obb_pose frame_poses[] = {{.target = named("f0")}};
     wire_commit commit = {.edit = {.has_time = true,
                                    .has_if_revision = true,
                                    .if_boxes = conditions,
                                    .if_box_count = 2,
                                    .removes = removes,
                                    .remove_count = 2,
+                                   .frames = frame_poses,
+                                   .frame_count = 1,
                                    .puts = puts,
                                    .put_count = 2,
                                    .poses = poses,
@@ -95,6 +98,9 @@ START_TEST(the_fault_of_a_commit_points_at_its_entry)
          "/queries/1/rays/times/1"},
         {&commit, OBB_NO_MEMORY, {.group = OBB_GROUP_NONE}, NULL},
         {NULL, OBB_NO_BOX, {.group = OBB_GROUP_PUT}, NULL},
+        {NULL, OBB_BAD_NUMBER, {.group = OBB_GROUP_PUT}, ""},
+        {NULL, OBB_BAD_NUMBER, {.group = OBB_GROUP_POSE}, ""},
+        {NULL, OBB_BAD_NUMBER, {.group = OBB_GROUP_FRAMES}, ""},
     };
     struct obb_arena arena;
     obb_arena_init(&arena);
