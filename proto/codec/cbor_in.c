@@ -312,10 +312,11 @@ static bool cbor_enter_array(struct wire_cursor *c)
     if (c->failed)
         return false;
     if (cbor_peek(c) != WIRE_KIND_ARRAY)
-        return wrong_type(c, !tagged_bytes(c, &tag, &head) ? "an array is needed here"
-                             : width_of(tag) != 0          ? "a typed array ends within a number"
-                                                           : "an array is needed here; a typed "
-                                                             "array has the tag 70, 85 or 86");
+        return wrong_type(
+            c, !tagged_bytes(c, &tag, &head) || is_bignum(tag) ? "an array is needed here"
+               : width_of(tag) != 0
+                   ? "a typed array ends within a number"
+                   : "an array is needed here; a typed array has the tag 70, 85 or 86");
     if (typed_array(c, &tag, &head)) {
         if (!push(c, (struct wire_level){.left = head.value / width_of(tag), .typed = (int)tag}))
             return false;

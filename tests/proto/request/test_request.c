@@ -378,6 +378,15 @@ START_TEST(details_say_what_is_taken)
     ck_assert_str_eq(problem.pointer, "/center");
     ck_assert_ptr_nonnull(strstr(problem.detail, "ends within a number"));
 
+    /* a whole number beyond 64 bits stands under a tag, too, and is a number as in JSON */
+    static const char bignum[] = "\xa1\x66"
+                                 "center"
+                                 "\xc2\x49\x01\0\0\0\0\0\0\0\0";
+    const wire_body number = {.bytes = bignum, .length = sizeof bignum - 1, .media = WIRE_CBOR};
+    const wire_body same = json("{\"center\":18446744073709551616}");
+    ck_assert_str_eq(problem_of(DUMP_BOX, &number, 3).detail,
+                     problem_of(DUMP_BOX, &same, 3).detail);
+
     static const char endless[] = "\xbf\xff";
     const wire_body other = {.bytes = endless, .length = sizeof endless - 1, .media = WIRE_CBOR};
     const wire_problem refused = problem_of(DUMP_BOX, &other, 3);
