@@ -104,8 +104,9 @@ static void forget(const struct srv_scene_memory *memory, struct history *heap, 
     }
 }
 
-bool srv_scene_memory_shed(struct srv_scene_memory *memory, const struct obb_scene *mine,
-                           size_t bytes)
+/* Makes room by srv_scene_memory_shed, or finds out whether that might make any. */
+static bool make_room(struct srv_scene_memory *memory, const struct obb_scene *mine, size_t bytes,
+                      bool only_asks)
 {
     if (has_room(memory, bytes))
         return true;
@@ -116,8 +117,21 @@ bool srv_scene_memory_shed(struct srv_scene_memory *memory, const struct obb_sce
     if (histories == NULL)
         return false;
     const size_t count = drop_pairs(memory, mine, target, histories);
-    if (might_have_room(memory, histories, count, bytes))
+    const bool might = might_have_room(memory, histories, count, bytes);
+    if (might && !only_asks)
         forget(memory, histories, count, bytes, target);
     obb_free(histories);
-    return has_room(memory, bytes);
+    return only_asks ? might : has_room(memory, bytes);
+}
+
+bool srv_scene_memory_shed(struct srv_scene_memory *memory, const struct obb_scene *mine,
+                           size_t bytes)
+{
+    return make_room(memory, mine, bytes, false);
+}
+
+bool srv_scene_memory_might_shed(struct srv_scene_memory *memory, const struct obb_scene *mine,
+                                 size_t bytes)
+{
+    return make_room(memory, mine, bytes, true);
 }

@@ -31,4 +31,9 @@ size_t srv_scene_memory_room(const struct srv_scene_memory *memory);
 bool srv_scene_memory_shed(struct srv_scene_memory *memory, const struct obb_scene *mine,
                            size_t bytes);
 
+/* Returns false if srv_scene_memory_shed would return false, and that is certain. Gives up cached
+ * pairs as srv_scene_memory_shed does, but no state. O(scenes). */
+bool srv_scene_memory_might_shed(struct srv_scene_memory *memory, const struct obb_scene *mine,
+                                 size_t bytes);
+
 #endif

@@ -121,7 +121,7 @@ struct srv_write {
     obb_str answer;      /* likewise, and of a repeated edit: what the commit's answer is made of */
     obb_effects effects; /* likewise */
     double now_ms;
-    bool has_shed; /* histories have made room for this edit */
+    bool has_shed; /* histories have made room for this edit, or might for its dry run */
 };
 
 #endif

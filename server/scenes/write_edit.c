@@ -133,8 +133,8 @@ static void check_queries_before(struct srv_write *w, size_t box_room)
 static void prepare(struct srv_write *w, size_t box_room, size_t byte_room, bool on_pool)
 {
     const double begun = srv_clock();
-    /* room for a commit may be made from histories; a dry run takes none */
-    obb_scene_set_room(w->scene, w->op.dry_run ? SIZE_MAX : byte_room);
+    /* Histories may make room for a commit. Its dry run goes on as if they had. */
+    obb_scene_set_room(w->scene, w->op.dry_run && w->has_shed ? SIZE_MAX : byte_room);
     w->status = obb_edit_prepare(w->scene, w->op.edit, w->now_ms, box_room, w->arena, &w->prepared,
                                  &w->fault);
     rehearse(w);
@@ -166,13 +166,16 @@ static size_t discard_step(struct srv_job *job)
     return 0;
 }
 
-/* Returns true if the edit was refused for want of --scene-memory, and there is room for it now. */
+/* Returns true if the edit was refused for want of --scene-memory, and there is room for it now, or
+ * for a dry run, there might be. */
 static bool shed(struct srv_write *w)
 {
+    struct srv_scene_memory *memory = &w->writer->memory;
     if (w->status != OBB_SCENE_MEMORY || w->has_shed)
         return false;
     w->has_shed = true;
-    return srv_scene_memory_shed(&w->writer->memory, w->scene, w->fault.bytes);
+    return w->op.dry_run ? srv_scene_memory_might_shed(memory, w->scene, w->fault.bytes)
+                         : srv_scene_memory_shed(memory, w->scene, w->fault.bytes);
 }
 
 /* Ends a dry run: the scene stays as it is. */
@@ -307,7 +310,7 @@ static void prepared(struct srv_job *job)
     srv_lock_promise(w->writer->locks, &w->lock, 0);
     if (shed(w)) {
         obb_scene_info_without_bounds(w->scene, &w->lock.info);
-        srv_lock_promise(w->writer->locks, &w->lock, w->fault.bytes);
+        srv_lock_promise(w->writer->locks, &w->lock, w->op.dry_run ? 0 : w->fault.bytes);
         if (srv_write_submit(w) == SRV_SUBMITTED)
             return;
         w->status = OBB_NO_MEMORY;

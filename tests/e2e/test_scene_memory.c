@@ -39,11 +39,12 @@ static double metric(const char *name)
     return value;
 }
 
-/* Sends a commit of `count` boxes of the scene, put or posed, and returns its status. */
-static long commit(const char *scene, const char *group, int count, int shift)
+/* Sends a commit of `count` boxes of the scene, put or posed, or its dry run. Returns its status. */
+static long send(const char *scene, const char *group, int count, int shift, bool dry_run)
 {
     static char body[400000];
-    int length = sprintf(body, "{\"time\":%d,\"%s\":{", shift, group);
+    int length = sprintf(body, "{\"dry_run\":%s,\"time\":%d,\"%s\":{", dry_run ? "true" : "false",
+                         shift, group);
     const bool whole = strcmp(group, "put") == 0;
     for (int i = 0; i < count; i++)
         length += sprintf(body + length, "%s\"b%d\":{\"center\":[%d,%d,0]%s}", i > 0 ? "," : "", i,
@@ -59,6 +60,16 @@ static long commit(const char *scene, const char *group, int count, int shift)
                       "%s", answer.body);
     http_answer_fini(&answer);
     return status;
+}
+
+static long commit(const char *scene, const char *group, int count, int shift)
+{
+    return send(scene, group, count, shift, false);
+}
+
+static long rehearse(const char *scene, const char *group, int count, int shift)
+{
+    return send(scene, group, count, shift, true);
 }
 
 static json_int_t oldest(const char *scene)
@@ -182,6 +193,35 @@ START_TEST(what_still_has_no_room_is_refused_and_changes_nothing)
 }
 END_TEST
 
+/* Few boxes are rehearsed at once, many on the pool. */
+START_TEST(a_dry_run_has_room_if_histories_may_make_it_and_takes_none)
+{
+    ck_assert_int_eq(rehearse("b", "put", 5000, 1), 413);
+    expect(client, "GET", "/v1/scenes/b", NULL, 404, NULL);
+    ck_assert_int_eq(commit("a", "put", 2000, 1), 200);
+    ck_assert_int_eq(rehearse("a", "put", 5000, 2), 413);
+    ck_assert_int_eq(rehearse("a", "pose", 20, 2), 200);
+    expect(client, "DELETE", "/v1/scenes/a", NULL, 204, "");
+
+    /* a history that fills the memory */
+    ck_assert_int_eq(commit("c", "put", BOXES, 1), 200);
+    int shift = 2;
+    while (oldest("c") == 0 && shift < 1000)
+        ck_assert_int_eq(commit("c", "pose", BOXES, shift++), 200);
+    ck_assert_int_gt(oldest("c"), 0);
+    const json_int_t kept = oldest("c");
+    static const int counts[] = {200, 1500};
+    for (size_t i = 0; i < sizeof counts / sizeof *counts; i++) {
+        ck_assert_int_eq(rehearse("c", "put", counts[i], shift), 200);
+        ck_assert_int_eq(oldest("c"), kept);
+    }
+    ck_assert_int_eq(rehearse("c", "put", 5000, shift), 413);
+    ck_assert_int_eq(oldest("c"), kept);
+    ck_assert_int_eq(commit("c", "put", counts[1], shift), 200);
+    ck_assert_int_gt(oldest("c"), kept);
+}
+END_TEST
+
 START_TEST(empty_scenes_count_too)
 {
     int made = 0;
@@ -219,6 +259,7 @@ int main(void)
     tcase_add_checked_fixture(tc, start, stop);
     tcase_add_test(tc, the_largest_history_gives_up_its_oldest_states_first);
     tcase_add_test(tc, what_still_has_no_room_is_refused_and_changes_nothing);
+    tcase_add_test(tc, a_dry_run_has_room_if_histories_may_make_it_and_takes_none);
     tcase_add_test(tc, empty_scenes_count_too);
     suite_add_tcase(suite, tc);
     TCase *start_only = tcase_create("options");

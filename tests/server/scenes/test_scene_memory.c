@@ -93,10 +93,13 @@ START_TEST(what_can_never_have_room_takes_no_state)
     memory.limit = obb_store_bytes(store) + 1000;
     const size_t never[] = {memory.limit + 1, SIZE_MAX, obb_store_bytes(store), histories + 9000};
     for (size_t i = 0; i < sizeof never / sizeof *never; i++) {
+        ck_assert(!srv_scene_memory_might_shed(&memory, NULL, never[i]));
         ck_assert(!srv_scene_memory_shed(&memory, NULL, never[i]));
         ck_assert_uint_eq(states(small), 100);
         ck_assert_uint_eq(states(large), 400);
     }
+    ck_assert(srv_scene_memory_might_shed(&memory, NULL, histories / 2));
+    ck_assert_uint_eq(states(large), 400); /* who only asks takes none either */
     ck_assert(srv_scene_memory_shed(&memory, NULL, histories / 2));
     ck_assert_uint_lt(states(large), 400);
 }
