@@ -450,6 +450,14 @@ START_TEST(a_question_may_be_asked_from_a_frame)
            "{\"results\":[{\"boxes\":[\"here\"]}]}");
     expect(client, "POST", SCENE "/query/overlap", test_text("{\"at\":{\"time\":1000},%s}", probe),
            200, "{\"results\":[{\"boxes\":[\"limb\"]}]}");
+    /* A frame that is not there, and one that places the box out of range: that may depend on the
+     * state that is asked, so the question itself is no fault. */
+    expect(client, "POST", SCENE "/query/overlap",
+           "{\"shapes\":[{\"frame\":\"bob\",\"center\":[0,0,2]," HALF
+           "},{\"frame\":\"ann\",\"center\":[1e9,1e9,1e9]," HALF "},\"here\"]}",
+           200,
+           "{\"results\":[{\"missing\":[\"bob\"],\"boxes\":null},{\"missing\":[\"ann\"],"
+           "\"boxes\":null},{\"boxes\":[]}]}");
 }
 END_TEST
 
