@@ -58,6 +58,24 @@ static void join(srv_headers *h, const char **field, const char *value)
     *field = text;
 }
 
+/* Returns the value without blanks at its end, which do not belong to it (RFC 9110, 5.5). */
+static const char *without_blanks(srv_headers *h, const char *value, size_t length)
+{
+    size_t kept = length;
+    while (kept > 0 && (value[kept - 1] == ' ' || value[kept - 1] == '\t'))
+        kept--;
+    if (kept == length)
+        return value;
+    char *text = obb_arena_alloc(h->arena, kept + 1, 1);
+    if (text == NULL) {
+        h->no_memory = true;
+        return value;
+    }
+    memcpy(text, value, kept);
+    text[kept] = '\0';
+    return text;
+}
+
 static void once(srv_headers *h, const char **field, const char *value, const char *fault)
 {
     if (*field != NULL)
@@ -108,6 +126,10 @@ void srv_headers_take(srv_headers *h, const char *name, size_t name_length, cons
     else if (!is_value(value, value_length))
         h->fault = "a header field holds a control character";
 
+    /* The length and coding of the body are left as libmicrohttpd has read them, too. */
+    const char *const sent = value;
+    value = without_blanks(h, value, value_length);
+
 #define IS(known) same(name, name_length, known, sizeof(known) - 1)
     switch (name_length) {
     case 4:
@@ -144,11 +166,11 @@ void srv_headers_take(srv_headers *h, const char *name, size_t name_length, cons
         break;
     case 14:
         if (IS("Content-Length"))
-            take_length(h, value, value_length);
+            take_length(h, sent, value_length);
         break;
     case 17:
         if (IS("Transfer-Encoding"))
-            take_coding(h, value, value_length);
+            take_coding(h, sent, value_length);
         break;
     case 29:
         if (IS("Access-Control-Request-Method"))

@@ -8,8 +8,8 @@
 
 #include <stdint.h>
 
-/* Starts as zeroes with an arena. Values point into the request, or into the arena if several lines
- * were joined. All are terminated. */
+/* Starts as zeroes with an arena. Values have no blanks at either end. They point into the request,
+ * or into the arena if several lines were joined or blanks were left out. All are terminated. */
 typedef struct srv_headers {
     struct obb_arena *arena;
     const char *fault; /* a sentence; NULL: none. The end of a request with a fault is in doubt */

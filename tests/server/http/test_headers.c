@@ -51,6 +51,22 @@ START_TEST(known_fields_are_kept)
 }
 END_TEST
 
+START_TEST(blanks_at_the_end_do_not_belong_to_a_value)
+{
+    const srv_headers h = read_fields("Host: a \r\nX-Request-Id: b\t \r\nLast-Event-ID: c  \r\n"
+                                      "Obbd-If-Epoch: d e\t\r\nAccept:  \r\n",
+                                      true);
+    ck_assert_ptr_null(h.fault);
+    ck_assert_str_eq(h.host, "a");
+    ck_assert_str_eq(h.request_id, "b");
+    ck_assert_str_eq(h.last_event_id, "c");
+    ck_assert_str_eq(h.if_epoch, "d e");
+    ck_assert_str_eq(h.accept, "");
+    /* libmicrohttpd reads the length of the body itself */
+    ck_assert_ptr_nonnull(read_fields("Content-Length: 1 \r\n", true).fault);
+}
+END_TEST
+
 START_TEST(lists_of_several_lines_are_joined)
 {
     const srv_headers h = read_fields("Accept: a\r\nIf-Match: \"1\"\r\nAccept: b\r\nIf-None-Match: "
@@ -165,11 +181,15 @@ END_TEST
 
 START_TEST(want_of_memory_is_told)
 {
-    fault_arm(1);
-    const srv_headers h = read_fields("Accept: a\r\nAccept: b\r\n", true);
-    fault_arm(0);
-    ck_assert(h.no_memory);
-    ck_assert_ptr_null(h.fault);
+    static const char *const texts[] = {"Accept: a\r\nAccept: b\r\n", "Host: a \r\n"};
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
+        fault_arm(1);
+        const srv_headers h = read_fields(texts[i], true);
+        fault_arm(0);
+        ck_assert(h.no_memory);
+        ck_assert_ptr_null(h.fault);
+        obb_arena_reset(&arena);
+    }
 }
 END_TEST
 
@@ -180,6 +200,7 @@ int main(void)
     tcase_add_checked_fixture(tc, NULL, teardown);
     tcase_set_timeout(tc, test_timeout(60));
     tcase_add_test(tc, known_fields_are_kept);
+    tcase_add_test(tc, blanks_at_the_end_do_not_belong_to_a_value);
     tcase_add_test(tc, lists_of_several_lines_are_joined);
     tcase_add_test(tc, fields_that_two_readers_would_read_differently_are_faults);
     tcase_add_test(tc, bytes_between_two_fields_are_a_fault);
