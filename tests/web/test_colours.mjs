@@ -150,6 +150,20 @@ test("depths of the past are those of the state shown, or said to be unknown", a
     await close();
 });
 
+test("where there are more pairs than the page reads, the legend says how many it has read", async () => {
+    const put = {};
+    for (let i = 0; i < 201; i++) put[`box-${i}`] = SQUARE(i / 1000); // each overlaps each
+    const scene = await makeScene(put, { dimensions: 2 });
+    const { page, close } = await show(scene, SMALL);
+    const legend = (words) =>
+        until(String(words), async () => words.test(await page.textContent("#legend")));
+    await page.selectOption("#colours", "depth");
+    await legend(/only 20,000 of 20,100 pairs are coloured/);
+    await daemon.commit(scene, { remove: ["box-0"] }); // 19,900
+    await legend(/deep(?!.*pairs)/);
+    await close();
+});
+
 test("what is found is striped, so that its own colour is seen too; what is selected and what it meets stands forth from the rest", async () => {
     const scene = await makeScene({ a: SQUARE(0), b: SQUARE(1.5), c: SQUARE(8), d: SQUARE(12) }, { dimensions: 2 });
     const { page, close } = await show(scene, SMALL);

@@ -2,6 +2,7 @@
 import { Color } from "three";
 import { ask, OWN, Unasked } from "./asking";
 import { type Client, Problem } from "./client";
+import { grouped } from "./counts";
 import { byId, el } from "./dom";
 import { Latest } from "./latest";
 import type { Palette } from "./palette";
@@ -18,6 +19,8 @@ const MOST = 20_000; // pairs of which depths are read
 const SHADES = 5; // in the legend
 
 interface Depths {
+    truncated?: true;
+    count?: number; // of all pairs, where some are left out
     pairs: { pair: [string, string]; mtv?: { depth: number } }[];
 }
 
@@ -31,6 +34,7 @@ export class Colouring {
     private readonly depths = new Map<string, number>();
     private deepest = 0;
     private unknown = ""; // why depths are not known
+    private part = ""; // of how many pairs they are known, if not of all
     private state: Past | null = null; // of which they were asked last
     private readonly changes = new Map<string, number>(); // of boxes changed lately: when
     private readonly mixed = new Color();
@@ -108,10 +112,13 @@ export class Colouring {
         if (!store.info || this.mode !== "depth") return;
         this.state = store.past;
         let pairs: Depths["pairs"] = [];
+        this.part = "";
         try {
             const body = { want: ["mtv"], limit: MOST, ...OWN };
-            pairs = (await ask<Depths>(store, this.client, "all-pairs", body)).answer.pairs;
+            const { answer } = await ask<Depths>(store, this.client, "all-pairs", body);
+            pairs = answer.pairs;
             this.unknown = "";
+            if (answer.truncated) this.part = `${grouped(pairs.length)} of ${grouped(answer.count ?? 0)}`;
         } catch (error) {
             const known = error instanceof Unasked || error instanceof Problem;
             this.unknown = known ? error.message : "The daemon does not answer.";
@@ -130,6 +137,12 @@ export class Colouring {
         await new Promise((resolve) => setTimeout(resolve, DEPTHS_MS));
     }
 
+    /** Says so where only a part of the pairs gives boxes their colour. */
+    private partly(): HTMLElement[] {
+        const title = "Boxes may be deeper in others than their colour says: the page reads no more pairs.";
+        return this.part ? [el("li", { title }, `only ${this.part} pairs are coloured`)] : [];
+    }
+
     private explain(): void {
         const entry = (style: string, text: string) => el("li", text ? {} : { class: "bare" }, el("span", { class: `dot ${style}` }), text);
         const shades = (from: string, to: string) => [from, ...Array.from({ length: SHADES - 2 }, () => ""), to].map((text, i) => entry(`shade-${i}`, text));
@@ -140,7 +153,7 @@ export class Colouring {
                 : mode === "depth"
                   ? this.unknown
                       ? [el("li", { title: this.unknown }, "depths are not known")]
-                      : shades("0", `${Number(this.deepest.toPrecision(2))} deep`)
+                      : [...shades("0", `${Number(this.deepest.toPrecision(2))} deep`), ...this.partly()]
                   : mode === "changed"
                     ? shades("before", "just now")
                     : [...(mode === "entity" ? [entry("contact-0", "none")] : []), ...Array.from({ length: KINDS }, (_, i) => entry(`kind-${i}`, mode === "category" ? String(i) : ""))];
