@@ -134,6 +134,7 @@ test("nothing is kept of the names of boxes that are gone", async () => {
     assert.deepEqual([...snapshot.touched.keys()], ["floor", "shot-99"]);
     snapshot.removePair("shot-99", "floor");
     assert.equal(snapshot.touched.size, 0);
+    assert.equal(snapshot.met.size, 0); // none of them was a box
     const store = new Store();
     const one = { center: [0, 0], half_extents: [1, 1], angle: 0, category: 1, mask: 1, group: 0 };
     const box = (name, id) => ({ ...one, name, id });
@@ -147,6 +148,25 @@ test("nothing is kept of the names of boxes that are gone", async () => {
     store.setBoxes([box("shot-7", 7)]);
     assert.deepEqual([...store.motion.keys()], ["shot-7"]);
     assert.ok(store.moves("shot-7"));
+    // those that met are of what is there, whichever is told first: that they met, or which boxes there are
+    store.setBoxes([box("floor", 1000)]);
+    names.forEach((name, i) => {
+        if (i % 2) store.putBox(box(name, i));
+        store.join("floor", name);
+        store.putBox(box(name, i));
+        store.relate(store.live.touched.get(name).get("floor"), "touching", i);
+        assert.ok(store.live.met.has(name));
+        if (i % 3) store.part(name, "floor");
+        store.dropBox(name);
+        store.part(name, "floor");
+        assert.deepEqual([...store.live.met], ["floor"]);
+    });
+    store.putBox(box("shot-7", 7));
+    store.join("floor", "shot-7");
+    store.relate(store.live.touched.get("shot-7").get("floor"), "touching", 7);
+    store.setBoxes([box("floor", 1000)]);
+    store.setPairs([]);
+    assert.deepEqual([...store.live.met], ["floor"]);
 });
 
 test("the path of a box is where it was at each of its poses", async () => {

@@ -303,7 +303,7 @@ export class Ring {
             for (const { name, before, after } of ordered(boxes)) {
                 const [was, is] = on ? [before, after] : [after, before];
                 if (is) snapshot.boxes.set(name, is);
-                else snapshot.boxes.delete(name);
+                else snapshot.dropBox(name);
                 moved.add(name);
                 restocked ||= !is || !was || is.id !== was.id || is.entity !== was.entity;
             }

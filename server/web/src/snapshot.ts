@@ -16,7 +16,7 @@ export class Snapshot {
     readonly pairs = new Set<Pair>();
     deep = 0; // pairs that overlap, as far as is known: at most touch those of which that was read
     unknown = 0; // pairs of which it was not read
-    readonly met = new Set<string>(); // boxes whose contacts may have changed since somebody last cleared this
+    readonly met = new Set<string>(); // of the boxes, those whose contacts may have changed since somebody last cleared this
     readonly touched = new Map<string, Map<string, Pair>>(); // by name, the others that it collides with
 
     addPair(a: string, b: string, relation: Relation | null): Pair {
@@ -61,11 +61,26 @@ export class Snapshot {
     private tally({ a, b, relation }: Pair, by: number): void {
         if (relation !== "touching") this.deep += by;
         if (relation === null) this.unknown += by;
-        this.met.add(a).add(b);
+        this.meet(a, b);
+    }
+
+    private meet(...names: string[]): void {
+        for (const name of names) if (this.boxes.has(name)) this.met.add(name);
+    }
+
+    /** These are the boxes, and no others. */
+    setBoxes(boxes: Map<string, Box>): void {
+        this.boxes = boxes;
+        for (const name of this.met) if (!boxes.has(name)) this.met.delete(name);
+    }
+
+    dropBox(name: string): void {
+        this.boxes.delete(name);
+        this.met.delete(name);
     }
 
     setPairs(pairs: Iterable<[string, string, Relation | null]>): void {
-        for (const { a, b } of this.pairs) this.met.add(a).add(b);
+        for (const { a, b } of this.pairs) this.meet(a, b);
         this.pairs.clear();
         this.touched.clear();
         this.deep = 0;
@@ -76,7 +91,7 @@ export class Snapshot {
     /** One like it, that may be taken elsewhere in time. */
     copy(): Snapshot {
         const other = new Snapshot();
-        other.boxes = new Map(this.boxes);
+        other.setBoxes(new Map(this.boxes));
         for (const { a, b, relation } of this.pairs) other.addPair(a, b, relation);
         return other;
     }

@@ -144,7 +144,7 @@ export class Store {
         const known = this.live.boxes.get(name);
         if (!known) return;
         this.names.delete(known.id);
-        this.live.boxes.delete(name);
+        this.live.dropBox(name);
         this.ring.remove(known);
         this.restocked ||= !this.past;
     }
@@ -152,7 +152,7 @@ export class Store {
     /** These are the live boxes, and no others; `missed`: the events that led to them will not come. */
     setBoxes(boxes: Box[], missed = false): void {
         const before = this.live.boxes;
-        this.live.boxes = new Map(boxes.map((box) => [box.name, box]));
+        this.live.setBoxes(new Map(boxes.map((box) => [box.name, box])));
         if (missed) this.ring.bridge(before, this.live.boxes);
         else {
             for (const box of boxes) this.ring.put(before.get(box.name), box);
