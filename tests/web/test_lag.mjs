@@ -71,6 +71,32 @@ test("both verdicts, how far the boxes have moved between them, and the requests
     }
 });
 
+test("a clock that goes on alone is not told: the view says which time it speaks of, and the page takes it up", async () => {
+    const scene = await makeScene({}, { dimensions: 2 });
+    await daemon.commit(scene, { time: 300, put: { bob: SQUARE(0) } });
+    const { page, close } = await showBlind(scene);
+    const asked = [];
+    page.on("request", (request) => asked.push(request.url()));
+    const foot = () => page.textContent("#past-text");
+    const says = (time) => until(`time ${time}`, async () => (await page.textContent("#lag-when")) === String(time));
+    await page.click("#tab-lag");
+    await says(300);
+    await until("that it rests", async () => (await page.getAttribute("body", "aria-busy")) !== "true");
+    asked.length = 0;
+    await daemon.commit(scene, { time: 900 });
+    await page.waitForTimeout(1500); // nothing tells of it
+    assert.deepEqual(asked, []);
+    assert.equal(await foot(), "now, time 300");
+    await says(300);
+    await set(page, "#lag-delay", 150); // it is asked about
+    await says(900);
+    await until("the clock of the page", async () => (await foot()) === "now, time 900");
+    await daemon.commit(scene, { time: 1200 });
+    await page.focus("#past");
+    await until("the clock of the page", async () => (await foot()) === "now, time 1200");
+    await close();
+});
+
 test("while nobody has said where the shot comes from, a place is found from where it hits then and misses now", async () => {
     // walls at all sides but one, which bob ran along, and a roof
     const walls = (flat) => {

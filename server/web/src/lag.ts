@@ -1,7 +1,7 @@
 // What a shooter saw and what was there: the boxes of an entity as they were a delay ago, and as they are, one ray, and both verdicts.
 import type { Vector3 } from "three";
 import { OWN } from "./asking";
-import { type Box, numbers, type Numbers, point, type Pose, short, tidy } from "./box";
+import { type Box, clock, numbers, type Numbers, point, type Pose, short, tidy } from "./box";
 import { type Client, Problem } from "./client";
 import { byId, NumberRow } from "./dom";
 import { ExchangePanel } from "./exchange";
@@ -45,6 +45,7 @@ export class Lag {
     private readonly slider = byId<HTMLInputElement>("lag-slider");
     private readonly aim = byId<HTMLSelectElement>("lag-aim");
     private readonly said = byId("lag-said");
+    private readonly when = byId("lag-when");
     private readonly verdicts = [byId("lag-then"), byId("lag-now")];
     private readonly moved: Rows;
     private readonly exchanges = [new ExchangePanel(), new ExchangePanel()];
@@ -213,6 +214,7 @@ export class Lag {
             const asked = { pairs: names.map((name) => [name, name]), want: ["pose"], ...OWN };
             const posesOf = ({ results }: Poses) => new Map(names.flatMap((name, i) => (results[i].pose ? [[name, results[i].pose[0]]] : [])));
             const present = await this.client.call<Poses>("POST", path("pairs"), asked);
+            store.heard(present.revision, present.time);
             // all that follows speaks of the same two states, however the scene goes on meanwhile
             const [then, now] = [{ time: present.time - delay, clamp: true }, { revision: present.revision, clamp: true }];
             this.now = posesOf(present);
@@ -235,6 +237,7 @@ export class Lag {
             if (!(hit && names.includes(hit.box)) && present.revision !== this.placedAt) this.placeSoon(); // something has come between
             bodies.forEach((one, i) => this.exchanges[i].show({ path: path("ray"), body: one, curl: this.client.curl(path("ray"), one), answer: answers[i] }));
             this.show(answers, delay, ray);
+            setText(this.when, clock(present.time));
         } catch (error) {
             this.fail(error instanceof Problem ? error.message : "The daemon does not answer.");
         }

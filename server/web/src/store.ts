@@ -302,9 +302,17 @@ export class Store {
         this.streamed("status", "history");
     }
 
+    /** An answer says when the scene was at that revision. Of a clock that goes on alone no event tells. */
+    heard(revision: number, time: number): void {
+        if (revision !== this.revision || time <= this.time) return;
+        this.time = time;
+        this.changed("status");
+    }
+
     /** This is what the scene keeps, which others may have set. */
     learn(info: SceneInfo): void {
         if (this.info?.name !== info.name) return;
+        this.heard(info.revision, info.time);
         Object.assign(this.info, info);
         this.changed("scene", "history");
     }

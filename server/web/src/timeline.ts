@@ -32,7 +32,7 @@ export class Timeline {
         this.speed.addEventListener("change", () => (playback.speed = Number(this.speed.value)));
         this.now.addEventListener("click", () => playback.go(null));
         playback.onChange = () => this.update();
-        store.on(["history", "scene"], () => this.update());
+        store.on(["history", "scene", "status"], () => this.update());
         store.on(["history", "pairs", "selection"], () => this.markSoon());
         new ResizeObserver(() => this.mark()).observe(this.marks);
         matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => this.mark());
