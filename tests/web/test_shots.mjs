@@ -353,6 +353,22 @@ test("shots are drawn: what hit, what missed and what was filtered", async () =>
     await close();
 });
 
+test("a shot is a line as wide as another, whether it ends nearby or goes past the eye without an end", async () => {
+    const scene = await makeScene({ a: CUBE(6), b: CUBE(6, 0, 6) }, { record: 100 });
+    const { page, close } = await show(scene, { viewport: { width: 1000, height: 600 } });
+    await open(page);
+    for (const [i, direction] of [[10, 0, 0], [1, 0, 1]].entries()) {
+        const end = i === 0 ? { max_distance: 10 } : {}; // the other one goes on
+        await cast(scene, { rays: [{ origin: [0, 0, 0], direction, ...end }] });
+        await until("it", async () => (await listed(page)).length === i + 1);
+        if (i === 1) await page.locator("#shots-list button").first().click(); // it is drawn alone
+        const { count, left, right, top, bottom } = (await pixels(page)).ask;
+        const width = count / Math.hypot(right - left, bottom - top);
+        assert.ok(width > 1 && width < 4, `${width} pixels`);
+    }
+    await close();
+});
+
 test("while a scene moves and is shot at 20 times a second, rows are pressed like a hand does", async () => {
     const live = await makeLive({}, { settings: { record: 200 } });
     const { page, close } = await showBlind(live.scene);

@@ -210,9 +210,11 @@ export class Eye {
         this.camera.updateProjectionMatrix();
     }
 
-    /** The size of a pixel at a point of the scene. */
+    /** The size of a pixel at a point of the scene, which is even along a line; behind the eye it is less than 0. */
     readonly pixel = (at: Vector3): number => {
-        const half = this.camera === this.flat ? this.flat.top / this.flat.zoom : SLOPE * this.camera.position.distanceTo(at);
+        const { camera, flat } = this;
+        const depth = () => at.clone().sub(camera.position).dot(camera.getWorldDirection(new Vector3()));
+        const half = camera === flat ? flat.top / flat.zoom : SLOPE * depth();
         return (2 * half) / this.height;
     };
 

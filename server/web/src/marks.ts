@@ -10,10 +10,13 @@ import {
     LineBasicMaterial,
     LineLoop,
     LineSegments,
+    type Material,
     Mesh,
     MeshBasicMaterial,
     Quaternion,
+    ShaderMaterial,
     SphereGeometry,
+    Vector2,
     Vector3,
 } from "three";
 import { matrixOf, type Numbers, point, type Pose } from "./box";
@@ -40,16 +43,28 @@ const SHAFT = new CylinderGeometry(1, 1, 1, 8).translate(0, 0.5, 0); // from the
 const DOT = new SphereGeometry(1, 16, 12);
 const [HEAD_PX, SHAFT_PX, DOT_PX] = [14, 1.1, 4.5]; // length, radius, radius
 
+// a shaft has the same width on the screen from its begin to its end, however near the eye it passes
+const SHAFT_VERTEX = `
+uniform vec2 radii;
+void main() {
+    float radius = mix(radii.x, radii.y, position.y);
+    vec3 at = vec3(radius * position.x, position.y, radius * position.z);
+    gl_Position = projectionMatrix * modelViewMatrix * vec4(at, 1.0);
+}`;
+const SHAFT_FRAGMENT = `
+uniform vec3 color;
+void main() { gl_FragColor = vec4(color, 1.0); }`;
+
 /** On top of all boxes, or what is inside of one could not be seen. */
 export const ON_TOP = { depthTest: false, depthWrite: false, transparent: true };
 
 export class Marks {
     readonly group = new Group();
-    /** What keeps its size on the screen: how it is scaled where a pixel has that size. */
-    private readonly sized: { at: Vector3; scale: (pixel: number) => void }[] = [];
+    /** What keeps its size on the screen is scaled by these. */
+    private readonly sized: ((pixel: (at: Vector3) => number) => void)[] = [];
 
     show(marks: Mark[], colors: Record<Tint, Color>): void {
-        for (const child of this.group.children) ((child as Mesh).material as MeshBasicMaterial).dispose();
+        for (const child of this.group.children) ((child as Mesh).material as Material).dispose();
         this.group.clear();
         this.sized.length = 0;
         for (const mark of marks) this.add(mark, colors[mark.tint]);
@@ -58,8 +73,9 @@ export class Marks {
 
     private add(mark: Mark, color: Color): void {
         const line = () => new LineBasicMaterial({ color, ...ON_TOP });
-        const solid = (geometry: BufferGeometry, at: Vector3) => {
-            const mesh = new Mesh(geometry, new MeshBasicMaterial({ color, ...ON_TOP }));
+        const plain = () => new MeshBasicMaterial({ color, ...ON_TOP });
+        const solid = (geometry: BufferGeometry, at: Vector3, material: Material = plain()) => {
+            const mesh = new Mesh(geometry, material);
             mesh.position.copy(at);
             this.group.add(mesh);
             return mesh;
@@ -67,7 +83,7 @@ export class Marks {
         if (mark.kind === "point") {
             const at = point(mark.at);
             const dot = solid(DOT, at);
-            this.sized.push({ at, scale: (pixel) => dot.scale.setScalar(DOT_PX * pixel) });
+            this.sized.push((pixel) => dot.scale.setScalar(DOT_PX * pixel(at)));
         } else if (mark.kind === "sphere") {
             for (const turn of [
                 new Quaternion(),
@@ -89,19 +105,23 @@ export class Marks {
             const [from, to] = [point(mark.from), point(mark.to)];
             const length = from.distanceTo(to);
             if (length === 0) return;
-            const shaft = solid(SHAFT, from);
+            const radii = new Vector2();
+            const uniforms = { color: { value: color }, radii: { value: radii } };
+            const shaders = { vertexShader: SHAFT_VERTEX, fragmentShader: SHAFT_FRAGMENT };
+            const shaft = solid(SHAFT, from, new ShaderMaterial({ uniforms, ...shaders, ...ON_TOP }));
+            shaft.scale.y = length;
+            shaft.frustumCulled = false; // its radii are not those of its geometry
             shaft.quaternion.setFromUnitVectors(UP, to.clone().sub(from).divideScalar(length));
-            const middle = from.clone().lerp(to, 0.5);
-            this.sized.push({ at: middle, scale: (pixel) => shaft.scale.set(SHAFT_PX * pixel, length, SHAFT_PX * pixel) });
+            this.sized.push((pixel) => radii.set(pixel(from), pixel(to)).multiplyScalar(SHAFT_PX));
             if (mark.kind === "line") return;
             const head = solid(HEAD, to);
             head.quaternion.copy(shaft.quaternion);
-            this.sized.push({ at: to, scale: (pixel) => head.scale.setScalar(Math.min(HEAD_PX * pixel, 0.6 * length)) });
+            this.sized.push((pixel) => head.scale.setScalar(Math.min(HEAD_PX * pixel(to), 0.6 * length)));
         }
     }
 
-    /** `pixel` is the size of a pixel at a point of the scene. */
+    /** `pixel` is the size of a pixel at a point of the scene, less than 0 behind the eye. */
     resize(pixel: (at: Vector3) => number): void {
-        for (const { at, scale } of this.sized) scale(pixel(at));
+        for (const scale of this.sized) scale(pixel);
     }
 }
