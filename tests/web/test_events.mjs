@@ -76,6 +76,32 @@ test("after a restart of the daemon the list begins anew, and of a row that was 
     assert.equal(await other.stop(), 0);
 });
 
+test("rows stay under the pointer while more pairs begin and end than the page keeps", async () => {
+    const put = { a: CUBE(0), b: CUBE(9), floor: { center: [0, -5, 0], half_extents: [90, 1, 90] } };
+    const names = Array.from({ length: 100 }, (_, i) => `box-${i}`);
+    names.forEach((name, i) => (put[name] = CUBE(3 * (i % 10) - 9, 9, 3 * Math.floor(i / 10))));
+    const scene = await makeScene(put);
+    const { page, close } = await showBlind(scene);
+    await page.click("#tab-events");
+    for (const x of [8, 0]) await daemon.commit(scene, { pose: { a: { center: [x, 0, 0] } } });
+    await until("both", async () => (await rows(page)).length === 2);
+    const first = await rows(page);
+    await page.locator("#events-list button").last().hover();
+    for (let i = 0; i < 11; i++) {
+        const centers = names.flatMap((_, n) => [3 * (n % 10) - 9, i % 2 ? 9 : -4, 3 * Math.floor(n / 10)]);
+        await daemon.commit(scene, { pose: { names, centers } }); // 100 begin or end
+    }
+    const sum = "The last 1,000 that began or ended";
+    await until("more", async () => (await page.textContent("#events-sum")) === `${sum}, 1,000 or more newer than those below`);
+    assert.deepEqual(await rows(page), first);
+    await page.mouse.move(2, 2);
+    await until("the newest", async () => (await page.textContent("#events-sum")) === sum);
+    assert.ok((await rows(page)).every((row) => /floor/.test(row)));
+    await page.fill("#events-box", "box-7");
+    await until("those of some", async () => /^\d+ of the last 1,000 that began or ended$/.test(await page.textContent("#events-sum")));
+    await close();
+});
+
 test("the numbers of a scene that moves: commits, boxes, pairs as the daemon tells them, and how fast it answers", async () => {
     const live = await makeLive();
     const { page, close } = await showBlind(live.scene, [], { bypassCSP: true });

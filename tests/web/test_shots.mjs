@@ -369,6 +369,24 @@ test("a shot is a line as wide as another, whether it ends nearby or goes past t
     await close();
 });
 
+test("rows stay under the pointer while more are asked than the page keeps", async () => {
+    const scene = await makeScene({ near: CUBE(5) }, { record: 1000 });
+    const { page, close } = await showBlind(scene);
+    await open(page);
+    const query = { kind: "ray", rays: [{ from: [0, 0, 0], to: [20, 0, 0] }] };
+    const shoot = (tag, count) => daemon.commit(scene, { queries: Array.from({ length: count }, () => ({ ...query, tag })) });
+    await shoot("first", 10);
+    await until("the first", async () => (await listed(page)).length === 10);
+    await page.locator("#shots-list button").nth(3).hover();
+    for (let i = 0; i < 7; i++) await shoot("later", 80); // of which the page keeps 500
+    await until("the later ones", async () => (await page.textContent("#shots-sum")) === "The last 500 asked, 500 or more newer than those below");
+    assert.deepEqual(await listed(page), Array(10).fill("first"));
+    await page.mouse.move(2, 2);
+    await until("they are listed", async () => (await page.textContent("#shots-sum")) === "The last 500 asked");
+    assert.deepEqual(new Set(await listed(page)), new Set(["later"]));
+    await close();
+});
+
 test("while a scene moves and is shot at 20 times a second, rows are pressed like a hand does", async () => {
     const live = await makeLive({}, { settings: { record: 200 } });
     const { page, close } = await showBlind(live.scene);

@@ -93,6 +93,7 @@ export class Events {
     private taken = 0; // up to this change all turns are here,
     private takenOf = 0; // and so many of the next one
     private newest = 0; // change that is listed
+    private listed: Turn[] = []; // those in the list, the oldest first
     private scene = ""; // that they are of,
     private era = 0; // and the era of what the page has seen of it
     private sample: Sample | null = null;
@@ -180,6 +181,7 @@ export class Events {
             this.scene = scene;
             this.era = ring.era;
             this.turns = [];
+            this.listed = [];
             setText(this.refusal, "");
         }
         if (this.taken < ring.oldest) [this.taken, this.takenOf] = [ring.oldest, 0];
@@ -196,17 +198,25 @@ export class Events {
 
     private show(): void {
         const word = this.box.value.trim().toLowerCase();
-        const fit = this.turns.filter(({ a, b }) => word === "" || a.toLowerCase().includes(word) || b.toLowerCase().includes(word));
+        const fits = ({ a, b }: Turn) => word === "" || a.toLowerCase().includes(word) || b.toLowerCase().includes(word);
+        const fit = this.turns.filter(fits);
         const still = this.list.root.matches(":hover, :has(:focus-visible)"); // what is aimed at does not move away
         const last = fit.at(-1)?.seq ?? 0;
         if (!still || this.newest > last) this.newest = last;
         const old = fit.filter(({ seq }) => seq <= this.newest);
         const newer = fit.length - old.length;
-        setText(this.sum, fit.length === 0 ? "No pair has begun or ended yet" : `${grouped(fit.length)} began or ended${newer > 0 ? `, ${grouped(newer)} newer than those below` : ""}`);
+        const [first] = this.turns;
+        const forgotten = ({ seq, place }: Turn) => first && (seq < first.seq || (seq === first.seq && place < first.place));
+        const stay = still ? this.listed.filter((turn) => forgotten(turn) && fits(turn)) : [];
+        this.listed = [...stay, ...old].slice(-LISTED);
+        const kept = `${grouped(KEPT)} that began or ended`; // there were others before
+        const some = this.turns.length < KEPT ? `${grouped(fit.length)} began or ended` : word ? `${grouped(fit.length)} of the last ${kept}` : `The last ${kept}`;
+        const more = `${grouped(newer)}${newer === KEPT ? " or more" : ""} newer than those below`;
+        const none = fit.length + this.listed.length === 0;
+        setText(this.sum, none ? "No pair has begun or ended yet" : newer > 0 ? `${some}, ${more}` : some);
         this.list.show(
             "Pairs that began and ended, the newest first",
-            old
-                .slice(-LISTED)
+            [...this.listed]
                 .reverse()
                 .map(
                     ({ seq, place, revision, time, a, b, began }): Row => ({

@@ -47,6 +47,7 @@ export class Shots {
     private readonly exchange = new ExchangePanel();
     private shots = new Map<number, Shot>(); // the oldest first
     private newest = 0; // that is listed, by its number
+    private listed: Shot[] = []; // those in the list, the newest first
     private chosen: Shot | null = null;
     private reading = new AbortController(); // of what is kept
     private heard: Shot[] | null = null; // while that is read: what has come since
@@ -125,6 +126,7 @@ export class Shots {
 
     private begin(): void {
         this.shots.clear();
+        this.listed = [];
         this.show();
         void this.read();
     }
@@ -190,13 +192,17 @@ export class Shots {
         this.frame = 0;
         const all = [...this.shots.values()].reverse();
         const still = this.list.root.matches(":hover, :has(:focus-visible)"); // what is aimed at does not move away
-        if (!still || !this.shots.has(this.newest)) this.newest = all[0]?.id ?? 0;
-        const newest = all.filter(({ id }) => id <= this.newest).slice(0, LISTED);
-        const newer = all.findIndex(({ id }) => id <= this.newest);
-        setText(this.sum, all.length === 0 ? "Nothing asked yet" : `${grouped(all.length)} asked${newer > 0 ? `, ${grouped(newer)} newer than those below` : ""}`);
+        if (!still || this.listed.length === 0) this.newest = all[0]?.id ?? 0;
+        const old = all.filter(({ id }) => id <= this.newest);
+        const newer = all.length - old.length;
+        const stay = still ? this.listed.filter(({ id }) => !this.shots.has(id)) : [];
+        this.listed = [...old, ...stay].slice(0, LISTED);
+        const some = all.length < KEPT ? `${grouped(all.length)} asked` : `The last ${grouped(KEPT)} asked`;
+        const more = `${grouped(newer)}${newer === KEPT ? " or more" : ""} newer than those below`;
+        setText(this.sum, all.length === 0 ? "Nothing asked yet" : newer > 0 ? `${some}, ${more}` : some);
         this.list.show(
             "Questions, the newest first",
-            newest.map((shot) => ({
+            this.listed.map((shot) => ({
                 name: shot.tag ?? shot.kind,
                 where: this.outcome(shot),
                 more: [shot.tag === null ? "" : shot.kind, `time ${clock(shot.at.time)}`, shot.token ? `by ${shot.token}` : ""].filter(Boolean).join(" · "),
