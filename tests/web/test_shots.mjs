@@ -329,6 +329,10 @@ test("a shot into the past is asked again as it was asked, with the scene as it 
         await until("the newest", async () => (await page.textContent("#revision")) === "revision 10");
         assert.equal((await asked(2)).with, true);
         assert.equal(await page.textContent("#shots-why .hint"), "Asked of what the page has kept of then.");
+        await page.click("#now"); // it is still chosen
+        await page.locator(".item", { hasText: "runner" }).click();
+        await until("that the page has it", async () => /but the page does\. Press the question again/.test(await page.textContent("#shots-why .hint")));
+        assert.equal((await asked(2)).with, true);
         await close();
     }
 });

@@ -266,7 +266,12 @@ export class Shots {
             let answer = await this.client.call<Explained>("POST", path, sent);
             let said = "As it was asked, of the state that it was asked of.";
             if (answer.at?.clamped && !chosen.at.clamped) {
-                if (store.past?.revision !== chosen.at.revision) throw new Unasked("Neither the daemon nor the page has the scene as it was then. A longer history keeps more.");
+                if (store.past?.revision !== chosen.at.revision)
+                    throw new Unasked(
+                        store.ring.find(chosen.at.revision) === null
+                            ? "Neither the daemon nor the page has the scene as it was then. A longer history keeps more."
+                            : "The daemon does not keep the scene as it was then any more, but the page does. Press the question again to go back to it.",
+                    );
                 ({ body: sent, answer } = await ask<Explained>(store, this.client, chosen.kind, body));
                 said = byTime ? "Asked of the commit before it: the daemon does not keep what was between two any more." : "Asked of what the page has kept of then.";
             }
