@@ -270,4 +270,35 @@ test("all pairs: the deepest first, with where they meet and how deep; nothing i
     await close();
 });
 
+test("all pairs: rows stay under the pointer while depths change and pairs come and go", async () => {
+    const names = Array.from({ length: 12 }, (_, i) => `box-${String(i).padStart(2, "0")}`);
+    const put = { floor: { center: [0, -1], half_extents: [90, 1] } };
+    const deep = (i, depth) => ({ center: [3 * i, 0.5 - depth], half_extents: [0.5, 0.5] });
+    names.forEach((name, i) => (put[name] = deep(i, (12 - i) / 20)));
+    const scene = await makeScene(put, { dimensions: 2 });
+    const { page, close } = await showBlind(scene);
+    await ask(page, 7);
+    const words = (all) => all.map((name) => `floor, ${name}`).join();
+    await until("the pairs", async () => (await found(page)).join() === words(names));
+    const row = page.locator("#probe-out .found button").nth(4);
+    await row.hover();
+    const { y } = await row.boundingBox();
+    const pose = (depthOf) => ({ pose: Object.fromEntries(names.map((name, i) => [name, { center: deep(i, depthOf(i)).center }])) });
+    const shows = async (commit, all) => {
+        await daemon.commit(scene, commit);
+        await until(String(all), async () => (await found(page)).join() === words(all));
+        const under = page.locator("#probe-out .found button:hover");
+        assert.equal(await under.locator(".name").textContent(), "floor, box-04");
+        assert.equal((await under.boundingBox()).y, y);
+    };
+    await daemon.commit(scene, pose((i) => (i + 1) / 20)); // the other way round
+    await until("new depths", async () => /0\.6 deep/.test(await page.locator("#probe-out li").last().textContent()));
+    await shows({ put: { extra: deep(20, 0.7) } }, [...names, "extra"]);
+    await shows({ put: { more: deep(22, 0.8) }, remove: ["box-01"] }, ["box-00", "more", ...names.slice(2), "extra"]);
+    await page.mouse.move(2, 2);
+    const sorted = ["more", "extra", ...names.slice(2).reverse(), "box-00"];
+    await until("the deepest first", async () => (await found(page)).join() === words(sorted));
+    await close();
+});
+
 await runAll(blind);

@@ -385,6 +385,9 @@ test("rows stay under the pointer while more are asked than the page keeps", asy
     for (let i = 0; i < 7; i++) await shoot("later", 80); // of which the page keeps 500
     await until("the later ones", async () => (await page.textContent("#shots-sum")) === "The last 500 asked, 500 or more newer than those below");
     assert.deepEqual(await listed(page), Array(10).fill("first"));
+    await page.locator("#shots-list button").nth(3).click(); // one that is not kept
+    await until("it is chosen", async () => /^first, /.test(await page.textContent("#shots-why h2")));
+    await page.locator("#shots-list button").nth(3).hover();
     await page.mouse.move(2, 2);
     await until("they are listed", async () => (await page.textContent("#shots-sum")) === "The last 500 asked");
     assert.deepEqual(new Set(await listed(page)), new Set(["later"]));

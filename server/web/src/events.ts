@@ -200,7 +200,7 @@ export class Events {
         const word = this.box.value.trim().toLowerCase();
         const fits = ({ a, b }: Turn) => word === "" || a.toLowerCase().includes(word) || b.toLowerCase().includes(word);
         const fit = this.turns.filter(fits);
-        const still = this.list.root.matches(":hover, :has(:focus-visible)"); // what is aimed at does not move away
+        const still = this.list.aimed;
         const last = fit.at(-1)?.seq ?? 0;
         if (!still || this.newest > last) this.newest = last;
         const old = fit.filter(({ seq }) => seq <= this.newest);

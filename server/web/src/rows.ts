@@ -19,7 +19,8 @@ export class Rows {
     private readonly rows: Keyed<Row>;
     private readonly of = new WeakMap<Element, Row>();
     private readonly hold: Hold;
-    private shown = new Map<string, Row>();
+    private latest = new Map<string, Row>();
+    private shown = new Map<string, Row>(); // the same in the order in which they stand
 
     constructor(act: (select: string[]) => void) {
         this.rows = new Keyed(
@@ -32,11 +33,32 @@ export class Rows {
             const row = this.of.get((event.target as Element).closest("li") ?? this.root);
             if (row) act(row.select);
         });
+        for (const end of ["pointerleave", "focusout"]) this.root.addEventListener(end, () => this.arrange());
     }
 
     show(label: string, rows: Row[]): void {
         setSome(this.root, { ariaLabel: label });
-        this.shown = new Map(rows.map((row) => [row.key ?? row.select.join("\n"), row]));
+        this.latest = new Map(rows.map((row) => [row.key ?? row.select.join("\n"), row]));
+        this.arrange();
+    }
+
+    /** Is the pointer over the list, or do keys go to it? Then what is aimed at does not move away. */
+    get aimed(): boolean {
+        return this.root.matches(":hover, :has(:focus-visible)");
+    }
+
+    /** While the list is aimed at, rows stay in their places, and new ones take those of the gone. */
+    private arrange(): void {
+        const { latest } = this;
+        const stay = this.aimed ? [...this.shown.keys()] : [];
+        const known = new Set(stay);
+        const fresh = [...latest.keys()].filter((key) => !known.has(key));
+        const placed = stay.map((key) => (latest.has(key) ? key : (fresh.shift() ?? key)));
+        this.shown = new Map();
+        for (const key of [...placed, ...fresh]) {
+            const row = latest.get(key);
+            if (row) this.shown.set(key, row);
+        }
         if (!this.hold.on) this.rows.show(this.shown);
     }
 

@@ -63,7 +63,7 @@ export class Shots {
         private readonly client: Client,
         private readonly playback: Playback,
     ) {
-        this.list = new Rows(([key]) => this.choose(this.shots.get(Number(key)) ?? null));
+        this.list = new Rows(([key]) => this.choose(this.listed.find(({ id }) => id === Number(key)) ?? null));
         this.why = new Rows((picked) => store.select(picked));
         byId("shots-list").append(this.list.root);
         for (const end of ["pointerleave", "focusout"]) this.list.root.addEventListener(end, () => this.show());
@@ -191,7 +191,7 @@ export class Shots {
         cancelAnimationFrame(this.frame);
         this.frame = 0;
         const all = [...this.shots.values()].reverse();
-        const still = this.list.root.matches(":hover, :has(:focus-visible)"); // what is aimed at does not move away
+        const still = this.list.aimed;
         if (!still || this.listed.length === 0) this.newest = all[0]?.id ?? 0;
         const old = all.filter(({ id }) => id <= this.newest);
         const newer = all.length - old.length;
