@@ -440,6 +440,24 @@ test("the slider is as wide in the past as in the present, whatever is said of i
     }
 });
 
+test("a time that the daemon has just forgotten is shown as the page has it", async () => {
+    const settings = { history: { span: 10_000, commits: 3 } };
+    const scene = await makeScene({ a: CUBE(0) }, settings);
+    const { page, close } = await showBlind(scene, [/status of 410/]);
+    for (let i = 1; i <= 10; i++) await daemon.commit(scene, { time: 1e5 + 100 * i, pose: { a: { center: [i, 0, 0] } } });
+    await revision(page, 11);
+    await select(page, "a");
+    await page.selectOption("#past-unit", "time");
+    await page.locator("#past").evaluate((slider) => {
+        slider.value = "100450"; // the page has not asked how far back the daemon goes by now
+        slider.dispatchEvent(new Event("input"));
+    });
+    await pastAt(page, 5);
+    assert.equal(await centerX(page), "4");
+    assert.match(await page.textContent("#past-text"), /^\d+\.\d s ago, revision 5, time 100400$/);
+    await close();
+});
+
 test("on a phone nothing moves when the past is shown, or the scene begins to move", async () => {
     const scene = "a-scene-with-a-long-name";
     assert.equal((await daemon.call("PUT", `/v1/scenes/${scene}`, {})).status, 201);

@@ -112,8 +112,12 @@ export class Playback {
         try {
             await this.feed.show(at);
         } catch (error) {
-            this.failure = error instanceof Problem ? error.message : "The daemon does not answer.";
-            if (error instanceof Problem && error.status === 410) await this.refresh();
+            const forgotten = error instanceof Problem && error.status === 410;
+            if (forgotten) await this.refresh();
+            if (this.wanted !== at) return; // nor is it wanted any more
+            const kept = forgotten && "time" in at && this.ofTime(at.time) !== null;
+            if (kept) this.show(at); // as the page has it
+            else this.failure = error instanceof Problem ? error.message : "The daemon does not answer.";
         }
     }
 
