@@ -5,13 +5,17 @@ import { test, until } from "./harness.mjs";
 import { blind, showBlind } from "./live.mjs";
 import { CUBE, daemon, drawn, makeScene, revision, runAll, select, selected } from "./words.mjs";
 
-const rowOf = (page, name) => page.locator(".item", { has: page.getByText(name, { exact: true }) }).first();
+const rowOf = (page, name) =>
+    page.locator(".item", { has: page.getByText(name, { exact: true }) }).first();
 /** Rows by name, with where they are in the page: those that are in sight as a whole. */
 const inSight = (page) =>
     page.evaluate(() => {
         const { top, bottom } = document.querySelector("#list").getBoundingClientRect();
         return [...document.querySelectorAll(".item")]
-            .map((item) => ({ name: item.querySelector(".name").textContent, ...item.getBoundingClientRect().toJSON() }))
+            .map((item) => {
+                const name = item.querySelector(".name").textContent;
+                return { name, ...item.getBoundingClientRect().toJSON() };
+            })
             .filter((row) => row.top >= top && row.bottom <= bottom)
             .sort((a, b) => a.top - b.top);
     });
@@ -48,7 +52,8 @@ async function moved(page, scene, name, commits) {
     return most;
 }
 
-const shots = (from, to) => ({ put: Object.fromEntries(named("shot", to).slice(from).map((name, i) => [name, CUBE(3 * i, 20)])) });
+const cubes = (names) => Object.fromEntries(names.map((name, i) => [name, CUBE(3 * i, 20)]));
+const shots = (from, to) => ({ put: cubes(named("shot", to).slice(from)) });
 
 test("the row under the pointer stays where it is while boxes come and go", async () => {
     for (const { free, team, top, pointed } of [
@@ -83,11 +88,12 @@ test("the row under the pointer stays where it is while boxes come and go", asyn
     }
 });
 
-test("without the pointer the first row in sight stays where it is, or the list at its top", async () => {
+test("without the pointer the first row in sight stays, or the list at its top", async () => {
     const scene = await makeList(60, 60);
     const { page, close } = await showBlind(scene);
     await page.mouse.move(700, 300);
-    const commits = [shots(0, 3), shots(3, 40), { remove: ["box-5", "box-7"] }, { remove: named("shot", 40) }];
+    const less = [["box-5", "box-7"], named("shot", 40)].map((remove) => ({ remove }));
+    const commits = [shots(0, 3), shots(3, 40), ...less];
     await scroll(page, 80 * 24);
     const [{ name }] = await inSight(page);
     assert.match(name, /^part-/);
@@ -102,7 +108,7 @@ test("without the pointer the first row in sight stays where it is, or the list 
     await close();
 });
 
-test("a search leaves the row under the pointer where it is, or else shows what it finds from the first on", async () => {
+test("a search leaves the row under the pointer, or shows what it finds from the top", async () => {
     const scene = await makeList(60, 60);
     const { page, close } = await showBlind(scene);
     await scroll(page, 40 * 24);
@@ -126,20 +132,21 @@ test("a search leaves the row under the pointer where it is, or else shows what 
     await close();
 });
 
-test("a row that is pressed stays where it is while the list gets shorter, and a click does not scroll", async () => {
+test("a row that is pressed stays while the list gets shorter, and a click does not scroll", async () => {
     const scene = await makeList(60, 6);
     const { page, close } = await showBlind(scene);
     await scroll(page, 1e6);
     await rowOf(page, "part-1").hover();
     const from = await topOf(page, "part-1");
     await page.mouse.down();
-    assert.equal(await moved(page, scene, "part-1", [{ remove: named("box", 50) }, shots(0, 5)]), 0);
+    const commits = [{ remove: named("box", 50) }, shots(0, 5)];
+    assert.equal(await moved(page, scene, "part-1", commits), 0);
     await page.mouse.up();
     await until("that it is selected", async () => (await selected(page)).join() === "part-1");
     await drawn(page);
     assert.equal(await topOf(page, "part-1"), from);
     // half of a row is in sight, and the second click of two comes where the first came
-    await daemon.commit(scene, { put: Object.fromEntries(named("far", 60).map((name, i) => [name, CUBE(0, 3 * i)])) });
+    await daemon.commit(scene, { put: cubes(named("far", 60)) });
     await page.mouse.move(700, 300);
     await until("the boxes", async () => /^81 boxes/.test(await page.textContent("#list-sum")));
     await scroll(page, 0);
@@ -161,7 +168,9 @@ test("the list stays where it is however long the sum above it gets", async () =
         const tops = await page.evaluate(() => {
             const sum = document.querySelector("#list-sum");
             const list = document.querySelector("#list");
-            return ["9 boxes, pairs: 0 overlap, 0 touch", "9,999 of 10,000 boxes, pairs: 9,999 overlap, 1,234 touch"].map((words) => {
+            const short = "9 boxes, pairs: 0 overlap, 0 touch";
+            const long = "9,999 of 10,000 boxes, pairs: 9,999 overlap, 1,234 touch";
+            return [short, long].map((words) => {
                 sum.textContent = words;
                 return list.getBoundingClientRect().top;
             });
@@ -171,7 +180,7 @@ test("the list stays where it is however long the sum above it gets", async () =
     }
 });
 
-test("a box that is left of several because the others are gone does not scroll the list", async () => {
+test("a box that is left of several as the others are gone does not scroll the list", async () => {
     const scene = await makeList(60, 6);
     const { page, close } = await showBlind(scene);
     await select(page, "box-1", "box-3");

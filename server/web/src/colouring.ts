@@ -118,7 +118,8 @@ export class Colouring {
             const { answer } = await ask<Depths>(store, this.client, "all-pairs", body);
             pairs = answer.pairs;
             this.unknown = "";
-            if (answer.truncated) this.part = `${grouped(pairs.length)} of ${grouped(answer.count ?? 0)}`;
+            const { truncated, count = 0 } = answer;
+            if (truncated) this.part = `${grouped(pairs.length)} of ${grouped(count)}`;
         } catch (error) {
             const known = error instanceof Unasked || error instanceof Problem;
             this.unknown = known ? error.message : "The daemon does not answer.";
@@ -139,7 +140,7 @@ export class Colouring {
 
     /** Says so where only a part of the pairs gives boxes their colour. */
     private partly(): HTMLElement[] {
-        const title = "Boxes may be deeper in others than their colour says: the page reads no more pairs.";
+        const title = "Boxes may be deeper in others than this: the page reads no more pairs.";
         return this.part ? [el("li", { title }, `only ${this.part} pairs are coloured`)] : [];
     }
 
@@ -153,7 +154,10 @@ export class Colouring {
                 : mode === "depth"
                   ? this.unknown
                       ? [el("li", { title: this.unknown }, "depths are not known")]
-                      : [...shades("0", `${Number(this.deepest.toPrecision(2))} deep`), ...this.partly()]
+                      : [
+                            ...shades("0", `${Number(this.deepest.toPrecision(2))} deep`),
+                            ...this.partly(),
+                        ]
                   : mode === "changed"
                     ? shades("before", "just now")
                     : [...(mode === "entity" ? [entry("contact-0", "none")] : []), ...Array.from({ length: KINDS }, (_, i) => entry(`kind-${i}`, mode === "category" ? String(i) : ""))];

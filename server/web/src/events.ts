@@ -198,7 +198,8 @@ export class Events {
 
     private show(): void {
         const word = this.box.value.trim().toLowerCase();
-        const fits = ({ a, b }: Turn) => word === "" || a.toLowerCase().includes(word) || b.toLowerCase().includes(word);
+        const fits = ({ a, b }: Turn) =>
+            word === "" || a.toLowerCase().includes(word) || b.toLowerCase().includes(word);
         const fit = this.turns.filter(fits);
         const still = this.list.aimed;
         const last = fit.at(-1)?.seq ?? 0;
@@ -206,14 +207,18 @@ export class Events {
         const old = fit.filter(({ seq }) => seq <= this.newest);
         const newer = fit.length - old.length;
         const [first] = this.turns;
-        const forgotten = ({ seq, place }: Turn) => first && (seq < first.seq || (seq === first.seq && place < first.place));
+        const forgotten = ({ seq, place }: Turn) =>
+            first && (seq < first.seq || (seq === first.seq && place < first.place));
         const stay = still ? this.listed.filter((turn) => forgotten(turn) && fits(turn)) : [];
         this.listed = [...stay, ...old].slice(-LISTED);
         const kept = `${grouped(KEPT)} that began or ended`; // there were others before
-        const some = this.turns.length < KEPT ? `${grouped(fit.length)} began or ended` : word ? `${grouped(fit.length)} of the last ${kept}` : `The last ${kept}`;
+        const count = grouped(fit.length);
+        const all = word ? `${count} of the last ${kept}` : `The last ${kept}`;
+        const some = this.turns.length < KEPT ? `${count} began or ended` : all;
         const more = `${grouped(newer)}${newer === KEPT ? " or more" : ""} newer than those below`;
+        const sum = newer > 0 ? `${some}, ${more}` : some;
         const none = fit.length + this.listed.length === 0;
-        setText(this.sum, none ? "No pair has begun or ended yet" : newer > 0 ? `${some}, ${more}` : some);
+        setText(this.sum, none ? "No pair has begun or ended yet" : sum);
         this.list.show(
             "Pairs that began and ended, the newest first",
             [...this.listed]

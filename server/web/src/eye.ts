@@ -210,10 +210,11 @@ export class Eye {
         this.camera.updateProjectionMatrix();
     }
 
-    /** The size of a pixel at a point of the scene, which is even along a line; behind the eye it is less than 0. */
+    /** How large a pixel is at a point of the scene, even along a line; below 0 behind the eye. */
     readonly pixel = (at: Vector3): number => {
         const { camera, flat } = this;
-        const depth = () => at.clone().sub(camera.position).dot(camera.getWorldDirection(new Vector3()));
+        const ahead = () => camera.getWorldDirection(new Vector3());
+        const depth = () => at.clone().sub(camera.position).dot(ahead());
         const half = camera === flat ? flat.top / flat.zoom : SLOPE * depth();
         return (2 * half) / this.height;
     };

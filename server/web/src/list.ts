@@ -18,7 +18,7 @@ const SPARE = 6; // rows beyond those in sight
 
 export class List {
     private rows: Row[] = [];
-    private placed: Row[] = []; // the rows that have their places: those before, while one is pressed
+    private placed: Row[] = []; // the rows that have places: those before, while one is pressed
     private lead = 0; // px that are blank above the first row
     private pointer: number | null = null; // where it is over the list: its `clientY`
     private readonly closed = new Set<string>();
@@ -130,7 +130,7 @@ export class List {
 
     /** Does the search leave that box? */
     private finds({ name, entity }: Box, word = this.word): boolean {
-        return word === "" || name.toLowerCase().includes(word) || entity?.toLowerCase().includes(word) === true;
+        return [name, entity ?? ""].some((one) => one.toLowerCase().includes(word));
     }
 
     private update(): void {
@@ -170,14 +170,18 @@ export class List {
         this.render();
     }
 
-    /** A box that was selected elsewhere is brought into sight, but not one that is left alone by others that are gone. */
+    /**
+     * A box that was selected elsewhere is brought into sight, but not one that is left of several
+     * because others are gone.
+     */
     private follow(): void {
         const { selected, shown, selection } = this.store;
         const before = this.followed;
         this.followed = selection;
         const row = this.rows[this.active];
         const active = row && "box" in row && row.box.name === selected?.name;
-        const left = selected && before.includes(selected.name) && before.some((name) => !shown.boxes.has(name));
+        const lost = before.some((name) => !shown.boxes.has(name));
+        const left = selected && lost && before.includes(selected.name);
         if (selected && !active && !left) {
             const index = this.indexOf(`box ${selected.name}`);
             if (index >= 0 && !this.root.matches(":hover")) {
@@ -193,7 +197,8 @@ export class List {
         const top = this.lead + index * this.height;
         const { scrollTop, clientHeight } = this.root;
         if (top < scrollTop) this.root.scrollTop = top;
-        else if (top + this.height > scrollTop + clientHeight) this.root.scrollTop = top + this.height - clientHeight;
+        else if (top + this.height > scrollTop + clientHeight)
+            this.root.scrollTop = top + this.height - clientHeight;
     }
 
     /**
@@ -211,7 +216,8 @@ export class List {
         const from = pointed < 0 ? first : pointed;
         const last = Math.ceil(top + root.clientHeight / height);
         const above = placed.slice(first, from + 1).reverse();
-        const ranks = new Map([...above, ...placed.slice(from + 1, last)].map((row, rank) => [this.idOf(row), rank]));
+        const inSight = [...above, ...placed.slice(from + 1, last)];
+        const ranks = new Map(inSight.map((row, rank) => [this.idOf(row), rank]));
         let best = Infinity;
         let stays = 0; // the number of that row now
         const atTop = pointed < 0 && root.scrollTop === 0;
@@ -227,12 +233,12 @@ export class List {
         this.put((found ? top + stays - before : top) * rowHeight, found && pointed >= 0);
     }
 
-    /** What a row stands for. A box that was removed and put again is another one, in another place. */
+    /** What a row stands for. A box that was removed and put again is another one. */
     private idOf(row: Row): number | string {
         return "box" in row ? this.store.placeOf(row.box) : row.entity;
     }
 
-    /** Puts the first row so far above what is in sight, if need be with blank room before and after all rows. */
+    /** Puts the first row so far above what is in sight; with `room`, also where that is blank. */
     private put(top: number, room: boolean): void {
         const { root } = this;
         this.lead = room ? Math.max(0, -top) : 0;
@@ -248,7 +254,8 @@ export class List {
         this.settle();
         const { height, top } = this;
         const first = Math.max(0, Math.floor(top / height) - SPARE);
-        const last = Math.min(this.rows.length, Math.ceil((top + this.root.clientHeight) / height) + SPARE);
+        const end = Math.ceil((top + this.root.clientHeight) / height) + SPARE;
+        const last = Math.min(this.rows.length, end);
         const shown = new Map<string, number>();
         for (let i = first; i < last; i++) shown.set(keyOf(this.rows[i]), i);
         this.chosen = new Set(this.store.selection);

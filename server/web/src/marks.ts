@@ -43,7 +43,7 @@ const SHAFT = new CylinderGeometry(1, 1, 1, 8).translate(0, 0.5, 0); // from the
 const DOT = new SphereGeometry(1, 16, 12);
 const [HEAD_PX, SHAFT_PX, DOT_PX] = [14, 1.1, 4.5]; // length, radius, radius
 
-// a shaft has the same width on the screen from its begin to its end, however near the eye it passes
+// a shaft has one width on the screen, however near the eye it passes
 const SHAFT_VERTEX = `
 uniform vec2 radii;
 void main() {
@@ -108,7 +108,8 @@ export class Marks {
             const radii = new Vector2();
             const uniforms = { color: { value: color }, radii: { value: radii } };
             const shaders = { vertexShader: SHAFT_VERTEX, fragmentShader: SHAFT_FRAGMENT };
-            const shaft = solid(SHAFT, from, new ShaderMaterial({ uniforms, ...shaders, ...ON_TOP }));
+            const material = new ShaderMaterial({ uniforms, ...shaders, ...ON_TOP });
+            const shaft = solid(SHAFT, from, material);
             shaft.scale.y = length;
             shaft.frustumCulled = false; // its radii are not those of its geometry
             shaft.quaternion.setFromUnitVectors(UP, to.clone().sub(from).divideScalar(length));
@@ -116,7 +117,8 @@ export class Marks {
             if (mark.kind === "line") return;
             const head = solid(HEAD, to);
             head.quaternion.copy(shaft.quaternion);
-            this.sized.push((pixel) => head.scale.setScalar(Math.min(HEAD_PX * pixel(to), 0.6 * length)));
+            const most = 0.6 * length;
+            this.sized.push((pixel) => head.scale.setScalar(Math.min(HEAD_PX * pixel(to), most)));
         }
     }
 

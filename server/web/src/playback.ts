@@ -117,7 +117,8 @@ export class Playback {
             if (this.wanted !== at) return; // nor is it wanted any more
             const kept = forgotten && "time" in at && this.ofTime(at.time) !== null;
             if (kept) this.show(at); // as the page has it
-            else this.failure = error instanceof Problem ? error.message : "The daemon does not answer.";
+            else if (error instanceof Problem) this.failure = error.message;
+            else this.failure = "The daemon does not answer.";
         }
     }
 

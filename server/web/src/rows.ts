@@ -33,7 +33,8 @@ export class Rows {
             const row = this.of.get((event.target as Element).closest("li") ?? this.root);
             if (row) act(row.select);
         });
-        for (const end of ["pointerleave", "focusout"]) this.root.addEventListener(end, () => this.arrange());
+        for (const end of ["pointerleave", "focusout"])
+            this.root.addEventListener(end, () => this.arrange());
     }
 
     show(label: string, rows: Row[]): void {
@@ -42,12 +43,12 @@ export class Rows {
         this.arrange();
     }
 
-    /** Is the pointer over the list, or do keys go to it? Then what is aimed at does not move away. */
+    /** Is the pointer over the list, or do keys go to it? Then nothing moves away. */
     get aimed(): boolean {
         return this.root.matches(":hover, :has(:focus-visible)");
     }
 
-    /** While the list is aimed at, rows stay in their places, and new ones take those of the gone. */
+    /** While the list is aimed at, rows stay, and new ones take the places of those gone. */
     private arrange(): void {
         const { latest } = this;
         const stay = this.aimed ? [...this.shown.keys()] : [];

@@ -63,7 +63,8 @@ export class Shots {
         private readonly client: Client,
         private readonly playback: Playback,
     ) {
-        this.list = new Rows(([key]) => this.choose(this.listed.find(({ id }) => id === Number(key)) ?? null));
+        const listed = (key: string) => this.listed.find(({ id }) => id === Number(key));
+        this.list = new Rows(([key]) => this.choose(listed(key) ?? null));
         this.why = new Rows((picked) => store.select(picked));
         byId("shots-list").append(this.list.root);
         for (const end of ["pointerleave", "focusout"]) this.list.root.addEventListener(end, () => this.show());
@@ -197,9 +198,11 @@ export class Shots {
         const newer = all.length - old.length;
         const stay = still ? this.listed.filter(({ id }) => !this.shots.has(id)) : [];
         this.listed = [...old, ...stay].slice(0, LISTED);
-        const some = all.length < KEPT ? `${grouped(all.length)} asked` : `The last ${grouped(KEPT)} asked`;
+        const count = grouped(all.length);
+        const some = all.length < KEPT ? `${count} asked` : `The last ${count} asked`;
         const more = `${grouped(newer)}${newer === KEPT ? " or more" : ""} newer than those below`;
-        setText(this.sum, all.length === 0 ? "Nothing asked yet" : newer > 0 ? `${some}, ${more}` : some);
+        const sum = newer > 0 ? `${some}, ${more}` : some;
+        setText(this.sum, all.length === 0 ? "Nothing asked yet" : sum);
         this.list.show(
             "Questions, the newest first",
             this.listed.map((shot) => ({
@@ -269,8 +272,10 @@ export class Shots {
                 if (store.past?.revision !== chosen.at.revision)
                     throw new Unasked(
                         store.ring.find(chosen.at.revision) === null
-                            ? "Neither the daemon nor the page has the scene as it was then. A longer history keeps more."
-                            : "The daemon does not keep the scene as it was then any more, but the page does. Press the question again to go back to it.",
+                            ? "Neither the daemon nor the page has the scene as it was then. " +
+                              "A longer history keeps more."
+                            : "The daemon does not keep the scene as it was then any more, " +
+                              "but the page does. Press the question again to go back to it.",
                     );
                 ({ body: sent, answer } = await ask<Explained>(store, this.client, chosen.kind, body));
                 said = byTime ? "Asked of the commit before it: the daemon does not keep what was between two any more." : "Asked of what the page has kept of then.";

@@ -16,7 +16,8 @@ export class Snapshot {
     readonly pairs = new Set<Pair>();
     deep = 0; // pairs that overlap, as far as is known: at most touch those of which that was read
     unknown = 0; // pairs of which it was not read
-    readonly met = new Set<string>(); // of the boxes, those whose contacts may have changed since somebody last cleared this
+    /** Of the boxes, those whose contacts may have changed since somebody last cleared this. */
+    readonly met = new Set<string>();
     readonly touched = new Map<string, Map<string, Pair>>(); // by name, the others that it collides with
 
     addPair(a: string, b: string, relation: Relation | null): Pair {

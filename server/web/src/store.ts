@@ -302,7 +302,7 @@ export class Store {
         this.streamed("status", "history");
     }
 
-    /** An answer says when the scene was at that revision. Of a clock that goes on alone no event tells. */
+    /** An answer says the time of that revision. Of a clock that goes on alone no event tells. */
     heard(revision: number, time: number): void {
         if (revision !== this.revision || time <= this.time) return;
         this.time = time;
