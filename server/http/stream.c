@@ -9,15 +9,46 @@
 
 enum { BLOCK = 65536 }; /* bytes of a stream that are sent in one go */
 
-/* Copies pending bytes for libmicrohttpd. */
+/* Returns how many bytes wait. If the stream has drained, the owner may give more before. */
+static size_t refill(struct srv_stream *stream)
+{
+    if (srv_stream_waiting(stream) == 0 && !stream->ended && !stream->broken) {
+        stream->moving = true; /* all bytes are taken, and the next ones have their own time */
+        stream->on_drained(stream);
+    }
+    return stream->broken ? 0 : srv_stream_waiting(stream);
+}
+
+/* Copies waiting bytes, and returns how many: at most `room`. */
+static size_t take(struct srv_stream *stream, char *out, size_t room)
+{
+    const size_t waiting = srv_stream_waiting(stream);
+    const size_t size = waiting < room ? waiting : room;
+    memcpy(out, (stream->lent != NULL ? stream->lent : stream->pending.bytes) + stream->taken,
+           size);
+    stream->taken += size;
+    if (size == waiting) {
+        stream->taken = stream->pending.length = 0;
+        stream->lent = NULL;
+    }
+    stream->moving = true;
+    return size;
+}
+
+/* Copies waiting bytes for libmicrohttpd. Short pieces that wait one behind the other, as messages
+ * do, are sent together: to send takes much longer than to copy them. */
 static ssize_t read_stream(void *context, uint64_t position, char *out, size_t room)
 {
     (void)position;
     struct srv_exchange *x = context;
     struct srv_stream *stream = x->stream;
-    if (srv_stream_waiting(stream) == 0 && !stream->ended && !stream->broken) {
-        stream->moving = true; /* all bytes are taken, and the next ones have their own time */
-        stream->on_drained(stream);
+    size_t size = 0;
+    while (size < room && (size == 0 || x->endless) && refill(stream) > 0)
+        size += take(stream, out + size, room - size);
+    if (size > 0) {
+        x->answer_bytes += size;
+        x->all->options->metrics->sent_bytes += size;
+        return (ssize_t)size;
     }
     if (stream->broken) {
         /* An error returned here would end the request, but libmicrohttpd 0.9.75 then forgets the
@@ -26,21 +57,6 @@ static ssize_t read_stream(void *context, uint64_t position, char *out, size_t r
         srv_connection_cut(x->connection);
         *out = '\n';
         return 1;
-    }
-    const size_t waiting = srv_stream_waiting(stream);
-    if (waiting > 0) {
-        const size_t size = waiting < room ? waiting : room;
-        memcpy(out, (stream->lent != NULL ? stream->lent : stream->pending.bytes) + stream->taken,
-               size);
-        stream->taken += size;
-        if (size == waiting) {
-            stream->taken = stream->pending.length = 0;
-            stream->lent = NULL;
-        }
-        stream->moving = true;
-        x->answer_bytes += size;
-        x->all->options->metrics->sent_bytes += size;
-        return (ssize_t)size;
     }
     if (stream->ended)
         return MHD_CONTENT_READER_END_OF_STREAM;

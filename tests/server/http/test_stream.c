@@ -123,12 +123,35 @@ static void do_endless(struct srv_request *request)
     srv_reply_stream(request, 200, "text/plain", &o->stream);
 }
 
+/* Lends `left` pieces, each as the one before is taken, and then none. */
+static void lend_next(struct srv_stream *stream)
+{
+    struct owner *o = (struct owner *)(void *)stream;
+    if (o->left-- > 0)
+        srv_stream_lend(stream, "a piece;", 8);
+}
+
+/* A stream without end, for which some pieces wait at its start. */
+static void do_waiting_pieces(struct srv_request *request)
+{
+    struct owner *o = calloc(1, sizeof *o);
+    ck_assert_ptr_nonnull(o);
+    o->left = pieces;
+    o->stream.on_drained = lend_next;
+    o->stream.on_closed = on_closed;
+    o->stream.endless = true;
+    request->work = o;
+    request->on_cancel = on_cancel;
+    srv_reply_stream(request, 200, "text/plain", &o->stream);
+}
+
 static void setup_streams(void)
 {
     static const srv_route more[] = {{SRV_GET, "/endless", do_endless, 0, 0, SRV_OPEN},
                                      {SRV_GET, "/stream/{kind}", do_stream, 0, 0, SRV_OPEN},
-                                     {SRV_GET, "/still/{kind}", do_still, 0, 0, SRV_OPEN}};
-    start_with(64, 8u << 20, more, 3, NULL);
+                                     {SRV_GET, "/still/{kind}", do_still, 0, 0, SRV_OPEN},
+                                     {SRV_GET, "/pieces", do_waiting_pieces, 0, 0, SRV_OPEN}};
+    start_with(64, 8u << 20, more, 4, NULL);
 }
 
 static void setup_short_streams(void)
@@ -164,6 +187,20 @@ START_TEST(pieces_arrive_in_order_and_the_connection_stays)
     ck_assert_int_eq(atomic_load(&drained),
                      pieces + 1 + pieces + 1); /* one piece in memory at a time */
     close(s);
+}
+END_TEST
+
+START_TEST(pieces_that_wait_for_a_stream_without_end_are_sent_as_one)
+{
+    static const char chunk[] = "28\r\na piece;a piece;a piece;a piece;a piece;\r\n";
+    char heard[4096], body[sizeof chunk] = "";
+    const int s = dial();
+    say(s, "GET /pieces HTTP/1.1\r\n" H "\r\n");
+    hear_head(s, heard, sizeof heard);
+    ck_assert_int_eq(recv(s, body, sizeof chunk - 1, MSG_WAITALL), sizeof chunk - 1);
+    ck_assert_str_eq(body, chunk);
+    close(s);
+    wait_closed(1);
 }
 END_TEST
 
@@ -347,6 +384,7 @@ int main(void)
     Suite *suite = suite_create("stream");
     TCase *tc = http_case(suite, setup_streams);
     tcase_add_test(tc, pieces_arrive_in_order_and_the_connection_stays);
+    tcase_add_test(tc, pieces_that_wait_for_a_stream_without_end_are_sent_as_one);
     tcase_add_test(tc, a_cut_stream_has_no_end);
     tcase_add_test(tc, the_answer_to_head_has_no_body);
     tcase_add_test(tc, a_client_that_goes_is_noticed_between_two_pieces);
