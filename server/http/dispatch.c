@@ -230,7 +230,7 @@ void srv_dispatch_completed(void *context, struct MHD_Connection *mhd, void **st
     struct srv_exchange *x = *state;
     if (x == NULL)
         return;
-    assert(!x->suspended);
+    assert(!x->suspended && !x->sleeps);
     *state = NULL;
     count_request(x, code == MHD_REQUEST_TERMINATED_COMPLETED_OK && x->status != 0);
     srv_answer_drop(x); /* an answer that came too late */

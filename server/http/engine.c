@@ -187,7 +187,7 @@ static void stop_unused(struct srv_engines *engines)
 
 bool srv_engines_run(struct srv_engines *engines)
 {
-    bool again = false;
+    bool again = srv_exchanges_wake(engines->exchanges);
     engines->connections->runs++;
     for (struct srv_engine *engine = engines->all; engine != NULL; engine = engine->next) {
         engines->running = engine;

@@ -186,12 +186,35 @@ void srv_exchanges_suspend(struct srv_exchanges *all)
     all->tired = NULL;
 }
 
-void srv_exchange_resume(struct srv_exchange *x)
+static void wake_now(struct srv_exchange *x)
 {
     if (x->sleeps)
         MHD_resume_connection(x->connection->mhd);
-    x->suspended = x->sleeps = false;
-    srv_loop_due(x->all->options->loop);
+    x->sleeps = false;
+}
+
+void srv_exchange_resume(struct srv_exchange *x)
+{
+    struct srv_exchanges *all = x->all;
+    x->suspended = false;
+    srv_loop_due(all->options->loop);
+    if (!x->endless || !x->sleeps) {
+        wake_now(x);
+        return;
+    }
+    *(all->waking != NULL ? &all->last_waking->next : &all->waking) = x;
+    all->last_waking = x;
+}
+
+bool srv_exchanges_wake(struct srv_exchanges *all)
+{
+    for (int i = 0; i < SRV_WOKEN && all->waking != NULL; i++) {
+        struct srv_exchange *x = all->waking;
+        all->waking = x->next;
+        x->next = NULL;
+        wake_now(x);
+    }
+    return all->waking != NULL;
 }
 
 /* ---- For handlers ---------------------------------------------------------------------------- */

@@ -1,4 +1,5 @@
 /* Streams: answers of unknown length. */
+#include "server/http/exchange.h"
 #include "server/http/stream.h"
 #include "tests/server/http_service.h"
 
@@ -143,6 +144,62 @@ static void do_waiting_pieces(struct srv_request *request)
     request->work = o;
     request->on_cancel = on_cancel;
     srv_reply_stream(request, 200, "text/plain", &o->stream);
+}
+
+enum { MANY = 200 };
+
+static struct owner *asleep[MANY]; /* streams without end that have nothing to send */
+static int asleep_count;
+static int told;                 /* of these, so many have taken the piece that all were lent */
+static int told_before, at_once; /* when the loop slept; the most between two times */
+
+static void on_told(struct srv_stream *stream)
+{
+    struct owner *o = (struct owner *)(void *)stream;
+    told += o->left == 0;
+    o->left = 1;
+}
+
+static void do_asleep(struct srv_request *request)
+{
+    struct owner *o = calloc(1, sizeof *o);
+    ck_assert_ptr_nonnull(o);
+    o->left = 1;
+    o->stream.on_drained = on_told;
+    o->stream.on_closed = on_closed;
+    o->stream.endless = true;
+    request->work = o;
+    request->on_cancel = on_cancel;
+    ck_assert_int_lt(asleep_count, MANY);
+    asleep[asleep_count++] = o;
+    srv_reply_stream(request, 200, "text/plain", &o->stream);
+}
+
+/* Lends all sleeping streams a piece. */
+static void do_tell(struct srv_request *request)
+{
+    for (int i = 0; i < asleep_count; i++) {
+        asleep[i]->left = 0;
+        srv_stream_lend(&asleep[i]->stream, "a piece;", 8);
+    }
+    srv_reply_constant(request, 200, "text/plain", obb_str_of("told"));
+}
+
+static void look_at_told(void *context)
+{
+    (void)context;
+    at_once = told - told_before > at_once ? told - told_before : at_once;
+    told_before = told;
+}
+
+static void look_before_sleep(void) { srv_loop_set_rest(loop, look_at_told, NULL); }
+
+static void setup_many_streams(void)
+{
+    static const srv_route more[] = {{SRV_GET, "/asleep", do_asleep, 0, 0, SRV_OPEN},
+                                     {SRV_GET, "/tell", do_tell, 0, 0, SRV_OPEN}};
+    before_loop_runs = look_before_sleep;
+    start_with(MANY + 1, 8u << 20, more, 2, NULL);
 }
 
 static void setup_streams(void)
@@ -379,6 +436,36 @@ START_TEST(who_reads_slowly_stays_and_who_reads_nothing_is_cut)
 }
 END_TEST
 
+/* The loop takes two turns between two times that it sleeps. */
+START_TEST(of_many_streams_that_are_told_at_once_the_loop_wakes_some_a_turn)
+{
+    const int most = 2 * SRV_WOKEN;
+    char heard[4096];
+    int clients[MANY];
+    for (int i = 0; i < MANY; i++) {
+        clients[i] = dial();
+        say(clients[i], "GET /asleep HTTP/1.1\r\n" H "\r\n");
+        hear_head(clients[i], heard, sizeof heard);
+    }
+    const int s = dial();
+    say(s, "GET /tell HTTP/1.1\r\n" H "\r\n");
+    ck_assert(!hear(s, heard, sizeof heard, PATIENCE_MS));
+    ck_assert_int_eq(status_of(heard), 200);
+    close(s);
+    for (int i = 0; i < MANY; i++) {
+        char body[14] = "";
+        ck_assert_int_eq(recv(clients[i], body, 13, MSG_WAITALL), 13);
+        ck_assert_str_eq(body, "8\r\na piece;\r\n");
+        close(clients[i]);
+    }
+    wait_closed(MANY);
+    printf("%d of %d streams at once\n", at_once, MANY);
+    ck_assert_int_eq(told, MANY);
+    ck_assert_int_gt(at_once, 0);
+    ck_assert_int_le(at_once, most);
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("stream");
@@ -391,6 +478,8 @@ int main(void)
     tcase_add_test(tc, who_sends_no_more_gets_all_pieces);
     tcase_add_test(tc, who_sends_no_more_leaves_a_stream_without_end);
     tcase_add_test(tc, streams_without_end_count_with_their_status_and_without_their_time);
+    TCase *many = http_case(suite, setup_many_streams);
+    tcase_add_test(many, of_many_streams_that_are_told_at_once_the_loop_wakes_some_a_turn);
     TCase *late = http_case(suite, setup_short_streams);
     tcase_add_test(late, only_an_owner_that_works_is_late);
     tcase_add_test(late, who_reads_slowly_stays_and_who_reads_nothing_is_cut);
