@@ -907,6 +907,16 @@ obb_status obb_prepared_find(const struct obb_prepared *p, const obb_at *at,
     return obb_history_find(&p->apply.scene->history, &p->future, at, out, NULL, NULL);
 }
 
+/* The scene had the boxes and frames of `before`, and has those of `after`. */
+static void count_boxes(const struct obb_scene *scene, const struct obb_state *before,
+                        const struct obb_state *after)
+{
+    if (scene->totals != NULL)
+        (void)atomic_fetch_add_explicit(
+            &scene->totals->boxes, after->boxes + after->frames - before->boxes - before->frames,
+            memory_order_relaxed);
+}
+
 /* Makes the commit's state the newest one of the history. The history is not pruned. */
 static void append(struct obb_prepared *p, obb_committed *out)
 {
@@ -915,9 +925,7 @@ static void append(struct obb_prepared *p, obb_committed *out)
     if (p->future.restarts)
         before->time = before->until = p->future.moment.time;
     if (p->future.appends) {
-        if (scene->totals != NULL)
-            scene->totals->boxes +=
-                p->apply.boxes + p->apply.frames - before->boxes - before->frames;
+        count_boxes(scene, before, p->state);
         if (!p->sealed)
             flip_all(p);
         obb_history_push(&scene->history, p->state);
@@ -1047,8 +1055,8 @@ void obb_edit_revert(struct obb_prepared *p)
     if (p->future.restarts) /* else it is the same, and workers may read it */
         newest->time = p->before.time;
     newest->until = p->before.until;
-    if (scene->totals != NULL && p->future.appends)
-        scene->totals->boxes += newest->boxes + newest->frames - p->state->boxes - p->state->frames;
+    if (p->future.appends)
+        count_boxes(scene, p->state, newest);
     scene->settings = p->before.settings;
     history->span = scene->settings.history_span;
     history->commits = scene->settings.history_commits;

@@ -102,7 +102,8 @@ void obb_edit_publish(struct obb_prepared *prepared);
 /* Takes the newest commit of the tail back, which the prepared edit made: the scene is as it was
  * before obb_edit_prepare, and the ids of new boxes are given again. No view may be open of its
  * state, or of the way there from the state before. All other views stay as they are. Cannot fail.
- * O(changes), and O(boxes with a ttl) if the clock started anew. */
+ * Like obb_edit_seal it runs on any thread, and no view may be opened meanwhile. O(changes), and
+ * O(boxes with a ttl) if the clock started anew. */
 void obb_edit_revert(struct obb_prepared *prepared);
 
 /* Makes the prepared edit the newest state, and publishes it: apply and publish in one, for a scene

@@ -36,9 +36,10 @@ struct obb_published {
 
 /* What all scenes of a store hold together. */
 struct obb_totals {
-    size_t boxes;
-    atomic_size_t bytes; /* a worker that has a scene locked may close views of it (rehearsal.h) */
-    size_t most_cached;  /* pairs are cached while the scenes hold less (obb_store_cache) */
+    /* A worker that has a scene locked may close views of it (rehearsal.h), or take a commit
+     * back. */
+    atomic_size_t boxes, bytes;
+    size_t most_cached; /* pairs are cached while the scenes hold less (obb_store_cache) */
 };
 
 struct obb_scene {

@@ -106,7 +106,9 @@ obb_status obb_store_adopt(struct obb_store *store, struct obb_scene *scene, uin
         return st;
     scene->epoch = epoch;
     scene->totals = &store->totals;
-    store->totals.boxes += obb_scene_boxes(scene) + obb_scene_frames(scene);
+    (void)atomic_fetch_add_explicit(&store->totals.boxes,
+                                    obb_scene_boxes(scene) + obb_scene_frames(scene),
+                                    memory_order_relaxed);
     obb_scene_settle(scene);
     memmove((void *)(store->scenes + rank + 1), (void *)(store->scenes + rank),
             (store->count - rank) * sizeof(struct obb_scene *));
@@ -142,7 +144,9 @@ obb_status obb_store_remove(struct obb_store *store, obb_str name, struct obb_sc
     store->count--;
     memmove((void *)(store->scenes + rank), (void *)(store->scenes + rank + 1),
             (store->count - rank) * sizeof(struct obb_scene *));
-    store->totals.boxes -= obb_scene_boxes(scene) + obb_scene_frames(scene);
+    (void)atomic_fetch_sub_explicit(&store->totals.boxes,
+                                    obb_scene_boxes(scene) + obb_scene_frames(scene),
+                                    memory_order_relaxed);
     (void)atomic_fetch_sub_explicit(&store->totals.bytes, scene->settled_bytes,
                                     memory_order_relaxed);
     *out_dead = obb_scene_detach(scene);
@@ -164,7 +168,10 @@ struct obb_scene *obb_store_at(const struct obb_store *store, size_t i)
     return store->scenes[i];
 }
 
-size_t obb_store_boxes(const struct obb_store *store) { return store->totals.boxes; }
+size_t obb_store_boxes(const struct obb_store *store)
+{
+    return atomic_load_explicit(&store->totals.boxes, memory_order_relaxed);
+}
 
 size_t obb_store_bytes(const struct obb_store *store)
 {
@@ -173,6 +180,6 @@ size_t obb_store_bytes(const struct obb_store *store)
 
 size_t obb_store_box_room(const struct obb_store *store)
 {
-    const size_t boxes = store->totals.boxes;
+    const size_t boxes = obb_store_boxes(store);
     return boxes < store->box_limit ? store->box_limit - boxes : 0;
 }

@@ -1,7 +1,7 @@
 /* Locked scenes. The loop is the only writer of scenes, so a scene needs no lock as a rule. A scene
- * is locked while a worker of the pool touches it: to prepare a large edit, or to measure the
- * bounds of a large scene. Meanwhile only views that are open already may be read. Everybody else
- * waits until the scene is unlocked.
+ * is locked while a worker of the pool touches it: to prepare a large edit, to take one back, or to
+ * measure the bounds of a large scene. Meanwhile only views that are open already may be read.
+ * Everybody else waits until the scene is unlocked.
  *
  * Views are opened and closed here, too, because a view of a locked scene cannot be closed at once.
  * Loop only. */

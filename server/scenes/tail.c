@@ -1,7 +1,16 @@
 #include "server/scenes/tail.h"
 
+#include "server/scenes/loop_time.h"
+
 #include <assert.h>
 #include <stddef.h>
+
+/* A tail that is being taken back on the pool. */
+struct taking_back {
+    struct srv_job job; /* first */
+    struct srv_tail *tail;
+    struct srv_scene_lock lock; /* of its scene */
+};
 
 struct srv_tail {
     struct srv_tails *tails;
@@ -14,6 +23,8 @@ struct srv_tail {
     struct srv_wait unlocked;       /* goes on when the scene is unlocked */
     struct srv_tail_item *in_parts; /* the last item, while its parts are being written; or NULL */
     bool is_busy;                   /* items or waits are being called */
+    bool goes_back;                 /* a worker takes the scene back */
+    bool is_back;                   /* it has done so, and nobody has heard of it yet */
 };
 
 static void advance(struct srv_tail *tail);
@@ -208,15 +219,31 @@ void srv_tail_rest(struct srv_tail *tail, struct srv_tail_item *item, const srv_
     push(tail, item, calls);
 }
 
-/* Takes everything back, newest first. `revert` answers nobody, so nobody joins meanwhile. Then all
- * hear of it, in order. */
-static void take_back(struct srv_tail *tail)
+/* Takes everything back, newest first. */
+static void revert_all(const struct srv_tail *tail)
 {
     for (struct srv_tail_item *item = tail->last; item != NULL; item = item->previous) {
         assert(!item->has_record || has_failed(item));
-        item->calls->revert(item);
+        if (item->calls->revert != NULL)
+            item->calls->revert(item);
     }
+}
+
+static size_t revert_step(struct srv_job *job)
+{
+    revert_all(((struct taking_back *)job)->tail);
+    return 0;
+}
+
+/* The scene is taken back. `reverted` answers nobody, so nobody joins meanwhile. Then all hear of
+ * it, in order. */
+static void tell_taken_back(struct srv_tail *tail)
+{
+    for (struct srv_tail_item *item = tail->last; item != NULL; item = item->previous)
+        if (item->calls->reverted != NULL)
+            item->calls->reverted(item);
     struct srv_tail_item *item = tail->first;
+    tail->is_back = false;
     tail->first = tail->last = NULL;
     tail->newest = tail->journaled.newest;
     tail->fingerprint = tail->journaled.fingerprint;
@@ -230,22 +257,81 @@ static void take_back(struct srv_tail *tail)
     }
 }
 
+static void on_back(struct srv_job *job)
+{
+    struct taking_back *t = (struct taking_back *)job;
+    const struct srv_tails *tails = t->tail->tails;
+    t->tail->goes_back = false;
+    t->tail->is_back = true;
+    srv_lock_release(tails->locks, &t->lock);
+    advance(t->tail);
+    srv_lock_wake(&t->lock);
+    obb_free(t);
+    srv_drain_release(tails->drain);
+}
+
+/* Lets a worker take everything back. Returns false without memory. */
+static bool take_back_on_pool(struct srv_tail *tail)
+{
+    const struct srv_tails *tails = tail->tails;
+    struct taking_back *t = obb_calloc(1, sizeof *t);
+    if (t == NULL)
+        return false;
+    t->tail = tail;
+    t->job.advance = revert_step;
+    t->job.done = on_back;
+    t->job.background = true; /* it must be done, and is not refused for a full queue */
+    if (srv_lock_take(tails->locks, &t->lock, tail->journaled.scene, false, 0)) {
+        if (srv_pool_submit(tails->locks->pool, &t->job) == SRV_SUBMITTED) {
+            srv_drain_hold(tails->drain);
+            return true;
+        }
+        srv_lock_release(tails->locks, &t->lock); /* nobody waits for it yet */
+    }
+    obb_free(t);
+    return false;
+}
+
+/* Returns whether it takes longer to take everything back than the loop may compute. */
+static bool goes_back_slowly(const struct srv_tail *tail)
+{
+    enum { CHANGE_NS = 300 }; /* if the caches are cold */
+    double ns = 0;
+    for (struct srv_tail_item *item = tail->first; item != NULL; item = item->next)
+        ns += item->calls->changes != NULL ? CHANGE_NS * (double)item->calls->changes(item) : 0.0;
+    return ns > SRV_LOOP_NS;
+}
+
+/* Takes everything back, here or on the pool. Returns false if it is not done yet. */
+static bool take_back(struct srv_tail *tail)
+{
+    tail->goes_back = goes_back_slowly(tail) && take_back_on_pool(tail);
+    if (tail->goes_back)
+        return false;
+    revert_all(tail);
+    tell_taken_back(tail);
+    return true;
+}
+
 /* Calls the first item if it is settled and the scene is not locked. Returns false if it has to
  * wait. */
 static bool step(struct srv_tail *tail)
 {
     struct srv_tail_item *item = tail->first;
-    if (item == NULL || (item->has_record && !item->settled) || tail->unlocked.lock != NULL ||
+    if (tail->is_back) {
+        tell_taken_back(tail);
+        return true;
+    }
+    if (item == NULL || (item->has_record && !item->settled) || tail->goes_back ||
+        tail->unlocked.lock != NULL ||
         srv_lock_wait(tail->tails->locks, tail->journaled.scene, &tail->unlocked))
         return false;
     if (has_failed(item) && tail->in_parts != NULL) {
         srv_snapshot_parts_cancel(tail->in_parts->parts); /* and then all fail */
         return false;
     }
-    if (has_failed(item)) {
-        take_back(tail);
-        return true;
-    }
+    if (has_failed(item))
+        return take_back(tail);
     tail->first = item->next;
     *(item->next != NULL ? &item->next->previous : &tail->last) = NULL;
     const bool has_record = item->has_record;

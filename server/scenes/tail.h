@@ -5,7 +5,8 @@
  * rests on the tail: a refusal may be wrong if the commit before it fails.
  *
  * If a record fails, everything behind it fails with it. The scene is then taken back from the
- * newest change to the oldest, before anybody hears of it. Writes without a record begin again.
+ * newest change to the oldest, before anybody hears of it: on the pool if that takes long. Writes
+ * without a record begin again.
  *
  * Loop only. */
 #ifndef SRV_TAIL_H
@@ -24,8 +25,14 @@ typedef struct srv_tail_calls {
     /* The item and all before it are durable: the change may be seen. Called once, at the end. */
     void (*durable)(struct srv_tail_item *item);
     /* A record failed: the item's own, or one before it. Takes the change back; the tail behind it
-     * is taken back already. Must not answer, nor touch another item. */
+     * is taken back already. Must not answer, nor touch another item. On the loop, or on a worker
+     * while the scene is locked. NULL: the item has changed nothing. */
     void (*revert)(struct srv_tail_item *item);
+    /* Returns about how many versions `revert` takes back. NULL: as there. */
+    size_t (*changes)(struct srv_tail_item *item);
+    /* After all are taken back, from the newest to the oldest: takes back what stands beside the
+     * scene. Must not answer. On the loop. NULL: nothing does. */
+    void (*reverted)(struct srv_tail_item *item);
     /* After all are taken back: the item's own record failed. Called once, at the end. */
     void (*failed)(struct srv_tail_item *item, srv_journal_status status);
     /* After all are taken back: the item has no record, and one before it failed; or another

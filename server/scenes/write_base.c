@@ -158,14 +158,11 @@ static void refusal_durable(struct srv_tail_item *item)
     srv_write_refuse(w, w->refused_by, w->status);
 }
 
-static void refusal_revert(struct srv_tail_item *item) { (void)item; /* it has changed nothing */ }
-
 static void refusal_again(struct srv_tail_item *item) { srv_write_begin_anew(srv_write_of(item)); }
 
 void srv_write_refuse_after(struct srv_write *w, srv_refused by, obb_status status)
 {
-    static const srv_tail_calls calls = {
-        .durable = refusal_durable, .revert = refusal_revert, .again = refusal_again};
+    static const srv_tail_calls calls = {.durable = refusal_durable, .again = refusal_again};
     if (w->tail == NULL || srv_tail_empty(w->tail) || status == OBB_CANCELLED) {
         srv_write_refuse(w, by, status);
         return;

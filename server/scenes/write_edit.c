@@ -217,9 +217,18 @@ static void commit_durable(struct srv_tail_item *item)
 
 static void commit_revert(struct srv_tail_item *item)
 {
-    struct srv_write *w = srv_write_of(item);
-    obb_edit_revert(w->prepared);
-    srv_write_settle_remembered(w, false);
+    obb_edit_revert(srv_write_of(item)->prepared);
+}
+
+static size_t commit_changes(struct srv_tail_item *item)
+{
+    const obb_committed *committed = &srv_write_of(item)->committed;
+    return committed->made_count + committed->gone + committed->frame_count;
+}
+
+static void commit_reverted(struct srv_tail_item *item)
+{
+    srv_write_settle_remembered(srv_write_of(item), false);
 }
 
 static void commit_failed(struct srv_tail_item *item, srv_journal_status status)
@@ -234,6 +243,8 @@ static void apply(struct srv_write *w)
 {
     static const srv_tail_calls calls = {.durable = commit_durable,
                                          .revert = commit_revert,
+                                         .changes = commit_changes,
+                                         .reverted = commit_reverted,
                                          .failed = commit_failed,
                                          .again = commit_again};
     struct srv_record_entry *record = w->record;
@@ -334,7 +345,7 @@ static void prepared(struct srv_job *job)
         srv_lock_wake(&w->lock);
         return;
     }
-    srv_lock_wake(&w->lock); /* takes the change back */
+    srv_lock_wake(&w->lock); /* then the tail takes its changes back */
     if (cancelled)
         srv_write_refuse(w, SRV_REFUSED_BY_SCENE, OBB_CANCELLED);
     else

@@ -722,6 +722,61 @@ START_TEST(a_large_commit_fails_as_the_one_before_it)
 }
 END_TEST
 
+/* The journal's thread stands still before the record of the commit, and then both workers: so the
+ * loop cannot have the scene taken back before they go on. */
+START_TEST(a_commit_that_takes_long_to_take_back_is_taken_back_on_the_pool)
+{
+    enum { MANY = 5000 };
+    static struct srv_job blocks[2];
+    obb_scene_info info;
+    rng = (test_rng){20};
+    for (size_t i = 0; i < MANY; i++)
+        (void)snprintf(box_names[i], sizeof box_names[i], "b%zu", i);
+    begin();
+    atomic_store(&memory.failures, 0);
+    ended = unblocked = 0;
+    begin_op(&slots[0], 0);
+    while (ended < 1)
+        srv_loop_step(loop, 10);
+    struct obb_scene *scene = obb_store_find(writer.store, obb_str_of("a"));
+    (void)pthread_mutex_lock(&log_guard);
+    begin_op(&slots[1], MANY);
+    while (srv_scene_locked(&locks, scene)) /* until it is prepared, and then it is applied */
+        srv_loop_step(loop, 10);
+    ck_assert_uint_eq(obb_store_boxes(writer.store), MANY);
+    (void)pthread_mutex_lock(&pool_guard);
+    for (size_t i = 0; i < 2; i++) {
+        blocks[i] = (struct srv_job){.advance = block, .done = on_unblocked};
+        ck_assert_int_eq(srv_pool_submit(pool, &blocks[i]), SRV_SUBMITTED);
+    }
+    atomic_store(&memory.fails_with, (int)SRV_JOURNAL_FAILED);
+    atomic_store(&memory.fail_in, 1);
+    (void)pthread_mutex_unlock(&log_guard);
+    while (!srv_scene_locked(&locks, scene) && ended == 1)
+        srv_loop_step(loop, 10);
+    ck_assert_uint_eq(ended, 1); /* nobody hears of it before the scene is taken back */
+    begin_op(&slots[2], 1);
+    for (int i = 0; i < 10; i++)
+        srv_loop_step(loop, 1);
+    ck_assert_uint_eq(ended, 1);
+    (void)pthread_mutex_unlock(&pool_guard);
+    while (ended < 3 || unblocked < 2)
+        srv_loop_step(loop, 10);
+    ck_assert_int_eq(slots[1].write.refused_by, SRV_REFUSED_BY_JOURNAL);
+    ck_assert_int_eq(slots[2].write.refused_by, SRV_REFUSED_BY_NONE);
+    obb_scene_info_without_bounds(scene, &info);
+    ck_assert_uint_eq(info.now.revision, 1);
+    ck_assert_uint_eq(info.boxes, 1);
+    ck_assert_uint_eq(obb_store_boxes(writer.store), 1);
+    end();
+    for (size_t i = 0; i < 3; i++) {
+        obb_arena_fini(&slots[i].arena);
+        free(slots[i].puts);
+        slots[i].puts = NULL;
+    }
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("tail");
@@ -730,6 +785,7 @@ int main(void)
     tcase_add_test(tc, what_is_answered_is_in_the_log_and_what_failed_is_not_there);
     tcase_add_loop_test(tc, a_large_commit_fails_as_the_one_before_it, 0,
                         sizeof fates / sizeof *fates);
+    tcase_add_test(tc, a_commit_that_takes_long_to_take_back_is_taken_back_on_the_pool);
     suite_add_tcase(suite, tc);
     return test_main(suite);
 }
