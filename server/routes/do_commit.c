@@ -16,16 +16,57 @@ struct commit {
     int dimensions;
     wire_commit commit;
     bool good;
+    bool has_room; /* for the queries */
     wire_problem problem;
     size_t aside; /* bytes of the reply that are set aside for the shortest answer */
 };
 
+static bool changes_something(const obb_edit *edit)
+{
+    return edit->has_time || edit->remove_count > 0 || edit->remove_frame_count > 0 ||
+           edit->frame_count > 0 || edit->put_count > 0 || edit->pose_count > 0 ||
+           edit->transform_count > 0;
+}
+
+/* Returns whether the commit has changes to make. */
+static bool makes_changes(const wire_commit *commit)
+{
+    return !commit->dry_run && changes_something(&commit->edit);
+}
+
+/* Returns the state that the commit's queries ask for beside its own. */
+static wire_freshness freshness_of(const struct commit *c)
+{
+    const obb_edit *edit = &c->commit.edit;
+    const bool makes = changes_something(edit); /* a state, of which the queries may speak */
+    wire_freshness freshness = {.has_revision = false};
+    for (size_t i = 0; i < c->commit.query_count; i++)
+        freshness.fresh =
+            freshness.fresh || (c->commit.queries[i].fresh && !makes_changes(&c->commit));
+    for (size_t i = 0; i < edit->moment_count; i++) {
+        const obb_at *at = &edit->moments[i].at;
+        if (at->kind != OBB_AT_REVISION || at->clamp || (makes && at->revision == 0))
+            continue;
+        const uint64_t revision = at->revision - makes;
+        if (!freshness.has_revision || revision > freshness.revision)
+            freshness.revision = revision;
+        freshness.has_revision = true;
+    }
+    return freshness;
+}
+
+/* Decodes the commit, and does what else grows with its queries. On the pool if the body is
+ * long. */
 static void commit_read(struct srv_work *work)
 {
     struct commit *c = (struct commit *)work;
     struct srv_request *request = work->request;
     c->good =
         wire_read_commit(&request->body, c->dimensions, &request->arena, &c->commit, &c->problem);
+    if (!c->good)
+        return;
+    c->change.freshness = freshness_of(c);
+    c->has_room = srv_plans_room(&c->plans, request, c->commit.queries, c->commit.query_count);
 }
 
 /* Writes the answer. If `results` is NULL, the problem stands in place of each query's result. */
@@ -63,19 +104,6 @@ static void commit_write(struct srv_plans *p)
         srv_recording_make(&p->recording, request, &answered);
     }
     srv_plans_drop(p);
-}
-
-static bool changes_something(const obb_edit *edit)
-{
-    return edit->has_time || edit->remove_count > 0 || edit->remove_frame_count > 0 ||
-           edit->frame_count > 0 || edit->put_count > 0 || edit->pose_count > 0 ||
-           edit->transform_count > 0;
-}
-
-/* Returns whether the commit has changes to make. */
-static bool makes_changes(const wire_commit *commit)
-{
-    return !commit->dry_run && changes_something(&commit->edit);
 }
 
 /* Returns whether the commit was made. One of queries alone may let boxes expire. */
@@ -245,32 +273,10 @@ static const char *lacking_scope(const struct commit *c)
     return NULL;
 }
 
-/* Returns the state that the commit's queries ask for beside its own. */
-static wire_freshness freshness_of(const struct commit *c)
-{
-    const obb_edit *edit = &c->commit.edit;
-    const bool makes = changes_something(edit); /* a state, of which the queries may speak */
-    wire_freshness freshness = {.has_revision = false};
-    for (size_t i = 0; i < c->commit.query_count; i++)
-        freshness.fresh =
-            freshness.fresh || (c->commit.queries[i].fresh && !makes_changes(&c->commit));
-    for (size_t i = 0; i < edit->moment_count; i++) {
-        const obb_at *at = &edit->moments[i].at;
-        if (at->kind != OBB_AT_REVISION || at->clamp || (makes && at->revision == 0))
-            continue;
-        const uint64_t revision = at->revision - makes;
-        if (!freshness.has_revision || revision > freshness.revision)
-            freshness.revision = revision;
-        freshness.has_revision = true;
-    }
-    return freshness;
-}
-
 static void commit_apply(struct srv_work *work)
 {
     struct commit *c = (struct commit *)work;
     struct srv_request *request = work->request;
-    struct srv_plans *p = &c->plans;
     const obb_edit *edit = &c->commit.edit;
     if (!c->good) {
         const bool at_fault = c->problem.status == 400 || c->problem.status == 422;
@@ -285,16 +291,16 @@ static void commit_apply(struct srv_work *work)
         }
         c->change.flaw = &c->problem;
     }
-    if (c->good)
-        c->change.freshness = freshness_of(c);
     const char *lacking = lacking_scope(c);
     if (lacking != NULL) {
         const wire_problem problem = wire_problem_http(403, lacking);
         srv_reply_problem(request, &problem);
         return;
     }
-    if (!srv_plans_room(p, request, c->commit.queries, c->commit.query_count))
+    if (c->good && !c->has_room) {
+        srv_reply_status(request, OBB_NO_MEMORY);
         return;
+    }
     wire_problem problem;
     if (c->good && makes_changes(&c->commit) && !set_aside(c, &problem)) {
         srv_reply_problem(request, &problem);

@@ -217,11 +217,14 @@ bool srv_plans_room(struct srv_plans *p, struct srv_request *request, const obb_
     p->work.request = request;
     p->queries = queries;
     p->count = count;
-    p->plans = srv_work_room(request, (count + 1) * sizeof *p->plans);
-    if (p->plans != NULL)
-        p->views = srv_work_room(request, 2 * views * sizeof *p->views);
-    p->opened = p->views != NULL ? p->views + views : NULL;
-    return p->views != NULL;
+    p->plans = obb_arena_alloc(&request->arena, count + 1, sizeof *p->plans);
+    p->views = obb_arena_alloc(&request->arena, 2 * views, sizeof *p->views);
+    if (p->plans == NULL || p->views == NULL)
+        return false;
+    memset(p->plans, 0, (count + 1) * sizeof *p->plans);
+    memset(p->views, 0, 2 * views * sizeof *p->views);
+    p->opened = p->views + views;
+    return true;
 }
 
 /* ---- Opening views --------------------------------------------------------------------------- */
@@ -636,8 +639,12 @@ static void query_start(struct srv_work *work)
     const bool has_at = q->good && q->query.has_at;
     struct obb_scene *scene = /* looked up anew: it may be removed by now */
         srv_path_scene_at(request, &freshness, has_at ? &q->query.at : NULL);
-    if (scene == NULL || !srv_plans_room(&q->plans, request, &q->query, 1))
+    if (scene == NULL)
         return;
+    if (!srv_plans_room(&q->plans, request, &q->query, 1)) {
+        srv_reply_status(request, OBB_NO_MEMORY);
+        return;
+    }
     q->moment = obb_query_moments(&q->query);
     srv_plans_open(&q->plans, scene, &q->moment, query_run);
 }

@@ -40,8 +40,8 @@ struct srv_plans {
     void (*then)(struct srv_plans *plans, const wire_problem *problem);
 };
 
-/* Makes room for `count` queries. Returns false after answering the request if there is no
- * memory. */
+/* Makes room for `count` queries in the request's arena. Returns false if there is no memory. Any
+ * thread. O(count). */
 bool srv_plans_room(struct srv_plans *p, struct srv_request *request, const obb_query *queries,
                     size_t count);
 
