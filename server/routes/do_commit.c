@@ -3,12 +3,14 @@
 #include "server/routes/handlers.h"
 #include "server/scenes/change.h"
 #include "server/scenes/epoch.h"
+#include "server/scenes/loop_time.h"
 #include "server/scenes/scenes.h"
 
 #include <stddef.h>
 #include <stdio.h>
 
-#define NAME_NS 60.0 /* about, to write a name and its id */
+#define NAME_NS    60.0  /* about, to write a name and its id */
+#define PROBLEM_NS 100.0 /* about, to write a problem in place of a result */
 
 struct commit {
     struct srv_plans plans;
@@ -157,25 +159,59 @@ static bool commit_makes(struct srv_change *change, wire_problem *out_problem)
     return c->aside > 0 || set_aside(c, out_problem);
 }
 
-/* Answers a commit whose queries have no results. If changes were made, the request has not failed
- * and must not be sent again: the answer is 200 and holds the problem. If there is no room for that
- * with the ids of new boxes, the answer goes without them into the room that was set aside. */
+/* Writes the answer to a commit that was made and whose queries have no results: it holds
+ * c->problem. If there is no room for that with the ids of new boxes, the answer goes without them
+ * into the room that was set aside. Any thread. */
+static void write_unanswered(struct commit *c)
+{
+    struct wire_buf *reply = &c->plans.work.request->reply;
+    wire_buf_restart(reply, c->aside);
+    write_answer(c, NULL, &c->problem, false, NULL);
+    if (!reply->failed)
+        return;
+    wire_buf_restart(reply, c->aside);
+    write_answer(c, NULL, &c->problem, true, NULL);
+}
+
+static size_t unanswered_step(struct srv_job *job)
+{
+    write_unanswered((struct commit *)job);
+    return 0;
+}
+
+static void unanswered_written(struct srv_job *job)
+{
+    struct commit *c = (struct commit *)job;
+    struct srv_request *request = c->plans.work.request;
+    srv_reply(request, 200, wire_media_type(request->accept));
+    srv_plans_close(&c->plans);
+}
+
+/* Answers a commit whose queries have no results, and closes them. If changes were made, the
+ * request has not failed and must not be sent again: the answer is 200 and holds the problem. */
 static void reply_unanswered(struct commit *c, wire_problem problem)
 {
     struct srv_request *request = c->plans.work.request;
+    struct srv_job *job = &c->plans.work.job;
     if (!is_made(c)) {
         wire_buf_fini(&request->reply);
         srv_reply_problem(request, &problem);
+        srv_plans_close(&c->plans);
         return;
     }
     problem.retry_after = 0;
-    wire_buf_restart(&request->reply, c->aside);
-    write_answer(c, NULL, &problem, false, NULL);
-    if (request->reply.failed) {
-        wire_buf_restart(&request->reply, c->aside);
-        write_answer(c, NULL, &problem, true, NULL);
+    c->problem = problem;
+    if (c->plans.write_ns + PROBLEM_NS * (double)c->commit.query_count > SRV_LOOP_NS) {
+        job->advance = unanswered_step;
+        job->done = unanswered_written;
+        job->cancelled = NULL;
+        job->draws = false;
+        job->background = true; /* the answer is due also while the queue is full */
+        if (srv_pool_submit(request->services->pool, job) == SRV_SUBMITTED)
+            return;
     }
-    srv_reply(request, 200, wire_media_type(request->accept));
+    write_unanswered(c);
+    unanswered_written(job);
 }
 
 static void commit_reply(struct srv_work *work)
@@ -192,8 +228,8 @@ static void commit_reply(struct srv_work *work)
     } else {
         srv_plans_keep(&c->plans);
         srv_reply(request, 200, wire_media_type(request->accept));
+        srv_plans_close(&c->plans);
     }
-    srv_plans_close(&c->plans);
 }
 
 /* Runs the queries on the state after the changes, unless a problem says why not. */
@@ -206,7 +242,6 @@ static void run_queries(struct srv_plans *p, const wire_problem *problem)
         problem = &busy;
     }
     reply_unanswered((struct commit *)p, *problem);
-    srv_plans_close(p);
 }
 
 /* The queries of a repeated commit are asked of the state that it made. Returns false without
