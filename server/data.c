@@ -3,8 +3,10 @@
 #include "server/journal/grouped.h"
 #include "server/journal/sqlite.h"
 #include "server/scenes/durable.h"
+#include "server/scenes/scene_memory.h"
 
 #include <errno.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -16,6 +18,8 @@ struct srv_data {
     struct srv_backend *backend; /* until the journal has it */
     struct srv_bell *bell;       /* rung by the last thread of the restore */
     struct srv_restore *restore; /* while it is under way */
+    srv_restored restored;       /* what came of it, until the service has taken it over */
+    struct srv_job job;          /* lets the scenes give up states that have no room together */
     struct srv_journal *journal;
     struct srv_snapshots snapshots;
     bool stopped;
@@ -50,16 +54,10 @@ static void fail(struct srv_data *data, const char *error)
     data->options.failed(data->options.context);
 }
 
-/* Puts what was restored into the service. */
-static bool take_over(struct srv_data *data, srv_restored *restored, char *error, size_t error_size)
+/* Lets the service go on with the restored scenes, which are in the store. */
+static bool take_over(struct srv_data *data)
 {
     const srv_data_options *o = &data->options;
-    char why[CAUSE_SIZE - 100];
-    if (!srv_restored_adopt(restored, o->store, srv_clock() * 1e3, why, sizeof why)) {
-        (void)snprintf(error, error_size, "%.90s: %s", o->folder, why);
-        return false;
-    }
-    (void)snprintf(error, error_size, "%s: there is not enough memory", o->folder);
     if (!srv_grouped_create(o->loop, data->backend, o->sync_ms, &data->journal))
         return false;
     data->backend = NULL;
@@ -70,37 +68,78 @@ static bool take_over(struct srv_data *data, srv_restored *restored, char *error
     data->snapshots.log = o->log;
     data->snapshots.budget = o->budget;
     data->snapshots.remember = srv_durable_remember;
-    data->snapshots.last_seq = restored->last_seq;
-    data->snapshots.total = restored->total;
-    return o->ready(o->context, restored);
+    data->snapshots.last_seq = data->restored.last_seq;
+    data->snapshots.total = data->restored.total;
+    return o->ready(o->context, &data->restored);
+}
+
+/* The service has what was restored, or will never have it. */
+static void end_restore(struct srv_data *data)
+{
+    srv_restored_fini(&data->restored);
+    srv_drain_release(data->options.drain);
+}
+
+static struct srv_data *data_of(struct srv_job *job)
+{
+    return (struct srv_data *)(void *)((char *)job - offsetof(struct srv_data, job));
+}
+
+/* Nobody touches the scenes before the service is ready. */
+static size_t shed_step(struct srv_job *job)
+{
+    (void)srv_scene_memory_shed(data_of(job)->options.memory, NULL, 0);
+    return 0;
+}
+
+static void on_shed(struct srv_job *job)
+{
+    struct srv_data *data = data_of(job);
+    const srv_data_options *o = &data->options;
+    char error[CAUSE_SIZE];
+    if (!data->stopped && !take_over(data)) {
+        (void)snprintf(error, sizeof error, "%s: there is not enough memory", o->folder);
+        fail(data, error);
+    } else if (!data->stopped) {
+        SRV_LOG(o->log, SRV_INFO, "restored", srv_text("data", o->folder),
+                srv_integer("scenes", (int64_t)data->restored.count),
+                srv_integer("boxes", (int64_t)data->restored.boxes),
+                srv_integer("records", (int64_t)data->restored.records),
+                srv_integer("sync_ms", (int64_t)o->sync_ms),
+                srv_number("ms", (srv_clock() - data->begun) * 1e3));
+    }
+    end_restore(data);
+}
+
+/* Puts the restored scenes into the store. Returns false after saying why not. */
+static bool adopt(struct srv_data *data)
+{
+    const srv_data_options *o = &data->options;
+    char why[CAUSE_SIZE - 100], error[CAUSE_SIZE];
+    if (srv_restored_adopt(&data->restored, o->store, srv_clock() * 1e3, why, sizeof why))
+        return true;
+    (void)snprintf(error, sizeof error, "%.90s: %s", o->folder, why);
+    fail(data, error);
+    return false;
 }
 
 static void on_restored(void *context)
 {
     struct srv_data *data = context;
-    const srv_data_options *o = &data->options;
-    srv_restored restored;
     char error[CAUSE_SIZE];
-    const bool good = srv_restore_end(data->restore, &restored, error, sizeof error);
+    const bool good = srv_restore_end(data->restore, &data->restored, error, sizeof error);
     data->restore = NULL;
-    if (data->stopped) {
-        srv_restored_fini(&restored);
-    } else if (!good) {
+    if (!good && !data->stopped)
         fail(data, error);
-    } else {
-        const bool taken = take_over(data, &restored, error, sizeof error);
-        if (!taken)
-            fail(data, error);
-        else
-            SRV_LOG(o->log, SRV_INFO, "restored", srv_text("data", o->folder),
-                    srv_integer("scenes", (int64_t)restored.count),
-                    srv_integer("boxes", (int64_t)restored.boxes),
-                    srv_integer("records", (int64_t)restored.records),
-                    srv_integer("sync_ms", (int64_t)o->sync_ms),
-                    srv_number("ms", (srv_clock() - data->begun) * 1e3));
-        srv_restored_fini(&restored);
+    if (!good || data->stopped || !adopt(data)) {
+        end_restore(data);
+        return;
     }
-    srv_drain_release(o->drain);
+    data->job = (struct srv_job){.advance = shed_step, .done = on_shed, .background = true};
+    if (srv_pool_submit(data->options.pool, &data->job) == SRV_SUBMITTED)
+        return;
+    (void)shed_step(&data->job);
+    on_shed(&data->job);
 }
 
 /* On the last thread of the restore. */
@@ -113,7 +152,7 @@ bool srv_data_begin(struct srv_data *data)
                                          .path = o->folder,
                                          .threads = o->threads,
                                          .kernels = o->kernels,
-                                         .scene_memory = o->scene_memory,
+                                         .scene_memory = o->memory->limit,
                                          .log = o->log,
                                          .takes_over = true,
                                          .ended = on_ended,

@@ -13,7 +13,7 @@ typedef struct srv_data_options {
     uint64_t sync_ms; /* see srv_grouped_create */
     size_t threads;   /* that restore scenes, beside the one that reads */
     const struct obb_kernels *kernels;
-    size_t scene_memory; /* bytes: a scene that takes more forgets its oldest states; 0: no limit */
+    struct srv_scene_memory *memory; /* scenes that take more than its limit forget old states */
     struct srv_loop *loop;
     struct obb_store *store;
     struct srv_pool *pool;

@@ -402,7 +402,6 @@ static bool on_restored(void *context, const srv_restored *restored)
     bool good = srv_epoch_draw(&tails->writer);
     for (size_t i = 0; i < restored->count && good; i++)
         good = srv_durable_resume(&server->writer, &restored->scenes[i]);
-    (void)srv_scene_memory_shed(&server->writer.memory, NULL, 0);
     server->services.journal = tails->journal;
     good = good && make_demo(server);
     server->services.restoring = !good;
@@ -431,7 +430,7 @@ static bool open_data(struct srv_server *server, size_t workers, const struct ob
                                       .sync_ms = config->sync_ms,
                                       .threads = workers,
                                       .kernels = kernels,
-                                      .scene_memory = config->scene_memory,
+                                      .memory = &server->writer.memory,
                                       .loop = server->loop,
                                       .store = server->store,
                                       .pool = server->pool,

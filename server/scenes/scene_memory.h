@@ -1,6 +1,6 @@
 /* The limit of --scene-memory on the bytes of all scenes together. Beyond it scenes give up the
  * pairs that queries have cached, and then the largest histories their oldest states. Locked scenes
- * keep theirs. Loop only. */
+ * keep theirs. Loop only, except before the service is ready: then a worker may call it. */
 #ifndef SRV_SCENE_MEMORY_H
 #define SRV_SCENE_MEMORY_H
 
