@@ -244,30 +244,6 @@ static void run_queries(struct srv_plans *p, const wire_problem *problem)
     reply_unanswered((struct commit *)p, *problem);
 }
 
-/* The queries of a repeated commit are asked of the state that it made. Returns false without
- * memory. */
-static bool recall(struct commit *c)
-{
-    struct srv_request *request = c->plans.work.request;
-    obb_edit *edit = &c->commit.edit;
-    obb_needed_moment *moments =
-        obb_arena_alloc(&request->arena, edit->moment_count, sizeof *moments);
-    if (moments == NULL)
-        return false;
-    for (size_t i = 0; i < edit->moment_count; i++) {
-        moments[i] = edit->moments[i];
-        if (moments[i].at.kind == OBB_AT_NOW) {
-            moments[i].at.kind = OBB_AT_REVISION;
-            moments[i].at.revision = c->change.write.committed.moment.revision;
-        } else if (moments[i].at.kind == OBB_AT_AGO) {
-            moments[i].at.kind = OBB_AT_TIME;
-            moments[i].at.time = c->change.write.committed.moment.time - moments[i].at.time;
-        }
-    }
-    edit->moments = moments;
-    return true;
-}
-
 static void commit_query(struct srv_change *change)
 {
     struct commit *c = (struct commit *)(void *)((char *)change - offsetof(struct commit, change));
@@ -280,10 +256,9 @@ static void commit_query(struct srv_change *change)
     /* Many views are opened on the pool while the scene is locked, so that no other commit comes
      * between the changes and the queries. */
     if (!c->commit.dry_run) {
-        if (change->write.repeated && !recall(c))
-            reply_unanswered(c, srv_problem_of_status(OBB_NO_MEMORY));
-        else
-            srv_plans_open(&c->plans, change->write.scene, c->commit.edit.moments, run_queries);
+        c->plans.recalled = change->write.repeated;
+        c->plans.present = change->write.committed.moment;
+        srv_plans_open(&c->plans, change->write.scene, c->commit.edit.moments, run_queries);
         return;
     }
     const obb_rehearsal *rehearsal = &change->write.rehearsal;

@@ -229,9 +229,34 @@ bool srv_plans_room(struct srv_plans *p, struct srv_request *request, const obb_
 
 /* ---- Opening views --------------------------------------------------------------------------- */
 
+/* Lets the moments that speak of the present mean p->present. Returns false without memory. */
+static bool recall(struct srv_plans *p)
+{
+    obb_needed_moment *moments =
+        obb_arena_alloc(&p->work.request->arena, p->count, sizeof *moments);
+    if (moments == NULL)
+        return false;
+    for (size_t i = 0; i < p->count; i++) {
+        moments[i] = p->moments[i];
+        if (moments[i].at.kind == OBB_AT_NOW) {
+            moments[i].at.kind = OBB_AT_REVISION;
+            moments[i].at.revision = p->present.revision;
+        } else if (moments[i].at.kind == OBB_AT_AGO) {
+            moments[i].at.kind = OBB_AT_TIME;
+            moments[i].at.time = p->present.time - moments[i].at.time;
+        }
+    }
+    p->moments = moments;
+    return true;
+}
+
 /* The loop, or a worker while the scene is locked. */
 static void open_views(struct srv_plans *p)
 {
+    if (p->recalled && !recall(p)) {
+        atomic_store(&p->status, OBB_NO_MEMORY);
+        return;
+    }
     atomic_store(&p->status,
                  (int)obb_views_open(p->scene, p->moments, p->count, &p->work.request->arena,
                                      p->views, p->opened, &p->opened_count, &p->fault));

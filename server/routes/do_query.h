@@ -36,6 +36,8 @@ struct srv_plans {
     /* While the views are opened. */
     struct obb_scene *scene;
     const obb_needed_moment *moments;
+    bool recalled;      /* the queries are asked of an earlier present: a commit was repeated */
+    obb_moment present; /* that one */
     struct srv_scene_lock lock;
     void (*then)(struct srv_plans *plans, const wire_problem *problem);
 };
