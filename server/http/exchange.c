@@ -208,7 +208,10 @@ void srv_exchange_resume(struct srv_exchange *x)
 
 bool srv_exchanges_wake(struct srv_exchanges *all)
 {
-    for (int i = 0; i < SRV_WOKEN && all->waking != NULL; i++) {
+    const int left = SRV_WOKEN - all->busy;
+    const int most = left > SRV_WOKEN_AT_LEAST ? left : SRV_WOKEN_AT_LEAST;
+    all->busy = 0;
+    for (int i = 0; i < most && all->waking != NULL; i++) {
         struct srv_exchange *x = all->waking;
         all->waking = x->next;
         x->next = NULL;

@@ -19,7 +19,10 @@ enum { SRV_OWN_BUFFER = 10240 };
 
 /* Streams without end that are woken in one run of libmicrohttpd. To send a message takes 6 us, and
  * to end a stream 14 us, and one commit may wake thousands. */
-enum { SRV_WOKEN = 32 };
+enum {
+    SRV_WOKEN = 32,
+    SRV_WOKEN_AT_LEAST = 4 /* however many streams have more to send than one run sends */
+};
 
 struct srv_exchange {
     struct srv_request request;
@@ -74,8 +77,9 @@ struct srv_exchanges {
     size_t free_count;
     struct srv_exchange *tired;                /* to be suspended at the end of the run */
     struct srv_exchange *waking, *last_waking; /* streams without end, to be woken */
-    size_t active;                             /* exchanges under way */
-    uint64_t requests;                         /* so far */
+    int busy;          /* streams without end that had more to send than the last run has sent */
+    size_t active;     /* exchanges under way */
+    uint64_t requests; /* so far */
 };
 
 /* Frees the pool. No exchange may be under way. Accepts zeroes. */
@@ -120,8 +124,9 @@ void srv_exchanges_suspend(struct srv_exchanges *all);
 
 void srv_exchange_resume(struct srv_exchange *x); /* for srv_exchange_wake */
 
-/* Wakes up to SRV_WOKEN connections of streams without end that srv_exchange_wake has queued, the
- * first ones first. Returns whether some are left. Called between two runs of libmicrohttpd. */
+/* Wakes connections of streams without end that srv_exchange_wake has queued, the first ones first:
+ * as many as make SRV_WOKEN with those that go on to send. Returns whether some are left. Called
+ * between two runs of libmicrohttpd. */
 bool srv_exchanges_wake(struct srv_exchanges *all);
 
 /* Wakes the connection if it sleeps: now, or, if its answer is a stream without end, when it is its

@@ -46,6 +46,7 @@ static ssize_t read_stream(void *context, uint64_t position, char *out, size_t r
     while (size < room && (size == 0 || x->endless) && refill(stream) > 0)
         size += take(stream, out + size, room - size);
     if (size > 0) {
+        x->all->busy += x->endless && size == room;
         x->answer_bytes += size;
         x->all->options->metrics->sent_bytes += size;
         return (ssize_t)size;
