@@ -646,6 +646,31 @@ static void begin_op(struct slot *slot, size_t puts)
     srv_write(&writer, &slot->write);
 }
 
+/* Begins a run with the scene "a" and the names of so many boxes. */
+static struct obb_scene *begin_with_scene(uint64_t seed, size_t names)
+{
+    rng = (test_rng){seed};
+    for (size_t i = 0; i < names; i++)
+        (void)snprintf(box_names[i], sizeof box_names[i], "b%zu", i);
+    begin();
+    atomic_store(&memory.failures, 0);
+    ended = unblocked = 0;
+    begin_op(&slots[0], 0);
+    while (ended < 1)
+        srv_loop_step(loop, 10);
+    return obb_store_find(writer.store, obb_str_of("a"));
+}
+
+/* Lets both workers stand still while pool_guard is locked. */
+static void block_pool(void)
+{
+    static struct srv_job blocks[2];
+    for (size_t i = 0; i < 2; i++) {
+        blocks[i] = (struct srv_job){.advance = block, .done = on_unblocked};
+        ck_assert_int_eq(srv_pool_submit(pool, &blocks[i]), SRV_SUBMITTED);
+    }
+}
+
 static const struct {
     srv_journal_status status;
     bool is_locked; /* the scene, when the record before fails and until the parts are durable */
@@ -659,26 +684,13 @@ static const struct {
 START_TEST(a_large_commit_fails_as_the_one_before_it)
 {
     const srv_journal_status status = fates[_i].status;
-    static struct srv_job blocks[2];
     struct srv_scene_lock lock = {.scene = NULL};
-    rng = (test_rng){19};
-    for (size_t i = 0; i < LARGE; i++)
-        (void)snprintf(box_names[i], sizeof box_names[i], "b%zu", i);
-    begin();
-    atomic_store(&memory.failures, 0);
-    ended = unblocked = 0;
-    begin_op(&slots[0], 0);
-    while (ended < 1)
-        srv_loop_step(loop, 10);
-    struct obb_scene *scene = obb_store_find(writer.store, obb_str_of("a"));
+    struct obb_scene *scene = begin_with_scene(19, LARGE);
     (void)pthread_mutex_lock(&log_guard);
     (void)pthread_mutex_lock(&pool_guard);
     begin_op(&slots[1], 1);
     begin_op(&slots[2], LARGE);
-    for (size_t i = 0; i < 2; i++) {
-        blocks[i] = (struct srv_job){.advance = block, .done = on_unblocked};
-        ck_assert_int_eq(srv_pool_submit(pool, &blocks[i]), SRV_SUBMITTED);
-    }
+    block_pool();
     while (snapshots.under_way == NULL) /* the large one is prepared */
         srv_loop_step(loop, 10);
     if (fates[_i].is_locked)
@@ -727,28 +739,15 @@ END_TEST
 START_TEST(a_commit_that_takes_long_to_take_back_is_taken_back_on_the_pool)
 {
     enum { MANY = 5000 };
-    static struct srv_job blocks[2];
     obb_scene_info info;
-    rng = (test_rng){20};
-    for (size_t i = 0; i < MANY; i++)
-        (void)snprintf(box_names[i], sizeof box_names[i], "b%zu", i);
-    begin();
-    atomic_store(&memory.failures, 0);
-    ended = unblocked = 0;
-    begin_op(&slots[0], 0);
-    while (ended < 1)
-        srv_loop_step(loop, 10);
-    struct obb_scene *scene = obb_store_find(writer.store, obb_str_of("a"));
+    struct obb_scene *scene = begin_with_scene(20, MANY);
     (void)pthread_mutex_lock(&log_guard);
     begin_op(&slots[1], MANY);
     while (srv_scene_locked(&locks, scene)) /* until it is prepared, and then it is applied */
         srv_loop_step(loop, 10);
     ck_assert_uint_eq(obb_store_boxes(writer.store), MANY);
     (void)pthread_mutex_lock(&pool_guard);
-    for (size_t i = 0; i < 2; i++) {
-        blocks[i] = (struct srv_job){.advance = block, .done = on_unblocked};
-        ck_assert_int_eq(srv_pool_submit(pool, &blocks[i]), SRV_SUBMITTED);
-    }
+    block_pool();
     atomic_store(&memory.fails_with, (int)SRV_JOURNAL_FAILED);
     atomic_store(&memory.fail_in, 1);
     (void)pthread_mutex_unlock(&log_guard);
