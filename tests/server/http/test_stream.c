@@ -150,8 +150,9 @@ enum { MANY = 200 };
 
 static struct owner *asleep[MANY]; /* streams without end that have nothing to send */
 static int asleep_count;
-static int told;                 /* of these, so many have taken the piece that all were lent */
-static int told_before, at_once; /* when the loop slept; the most between two times */
+static int told;           /* of these, so many have taken the piece that all were lent */
+static int told_before;    /* when the loop slept */
+static atomic_int at_once; /* the most between two times; the loop's thread writes it */
 
 static void on_told(struct srv_stream *stream)
 {
@@ -176,7 +177,8 @@ static void do_asleep(struct srv_request *request)
 }
 
 static char long_piece[200000];
-static uint64_t sent_before, most_sent; /* bytes, as told_before and at_once */
+static uint64_t sent_before; /* bytes, as told_before and at_once */
+static _Atomic uint64_t most_sent;
 
 /* /tell/short, /tell/long: lends all sleeping streams a piece. */
 static void do_tell(struct srv_request *request)
@@ -193,10 +195,12 @@ static void do_tell(struct srv_request *request)
 static void look_at_told(void *context)
 {
     (void)context;
-    at_once = told - told_before > at_once ? told - told_before : at_once;
+    if (told - told_before > atomic_load(&at_once))
+        atomic_store(&at_once, told - told_before);
     told_before = told;
     const uint64_t sent = metrics.sent_bytes - sent_before;
-    most_sent = sent > most_sent ? sent : most_sent;
+    if (sent > atomic_load(&most_sent))
+        atomic_store(&most_sent, sent);
     sent_before = metrics.sent_bytes;
 }
 
@@ -472,10 +476,10 @@ START_TEST(of_many_streams_that_are_told_at_once_the_loop_wakes_some_a_turn)
 {
     const int most = 2 * SRV_WOKEN;
     tell_many("GET /tell/short HTTP/1.1\r\n" H "\r\n", 13);
-    printf("%d of %d streams at once\n", at_once, MANY);
+    printf("%d of %d streams at once\n", atomic_load(&at_once), MANY);
     ck_assert_int_eq(told, MANY);
-    ck_assert_int_gt(at_once, 0);
-    ck_assert_int_le(at_once, most);
+    ck_assert_int_gt(atomic_load(&at_once), 0);
+    ck_assert_int_le(atomic_load(&at_once), most);
 }
 END_TEST
 
@@ -486,9 +490,9 @@ START_TEST(while_some_of_many_streams_go_on_to_send_the_loop_wakes_fewer)
     const uint64_t chunk = 16384;
     const uint64_t most = 2 * chunk * (SRV_WOKEN + RUNS * SRV_WOKEN_AT_LEAST);
     tell_many("GET /tell/long HTTP/1.1\r\n" H "\r\n", sizeof long_piece);
-    printf("%llu KiB at once\n", (unsigned long long)most_sent / 1024);
-    ck_assert_uint_gt(most_sent, chunk);
-    ck_assert_uint_le(most_sent, most);
+    printf("%llu KiB at once\n", (unsigned long long)atomic_load(&most_sent) / 1024);
+    ck_assert_uint_gt(atomic_load(&most_sent), chunk);
+    ck_assert_uint_le(atomic_load(&most_sent), most);
 }
 END_TEST
 
