@@ -339,6 +339,9 @@ START_TEST(streams_share_the_memory_set_aside_for_answers)
     ck_assert_int_gt(most, LIMIT / 2); /* together they want more than there is */
     for (int i = 0; i < MOST; i++)
         close(streams[i]);
+    /* The daemon sees that a reader has gone when it has a piece for it. The pieces of all come
+     * before that of another stream, which has no more than the time of a request. */
+    wait_until("obbd_connections", 1);
     wait_until("obbd_in_flight_bytes", 0);
     http_send(client, "POST", "/v1/scenes/heap/query/all-pairs", headers, "{\"limit\":9}", &answer);
     ck_assert_int_eq(answer.status, 200);
