@@ -2,16 +2,14 @@
 #include "server/data.h"
 #include "server/scenes/scene_memory.h"
 #include "tests/server/scenes/journaled.h"
-
-#include <pthread.h>
+#include "tests/server/still_pool.h"
 
 static struct srv_loop *loop;
 static struct srv_pool *pool;
 static struct srv_drain drain;
 static struct srv_locks locks;
 static struct obb_store *store;
-static size_t ready_scenes, failures, unblocked;
-static pthread_mutex_t guard = PTHREAD_MUTEX_INITIALIZER;
+static size_t ready_scenes, failures;
 
 static bool on_ready(void *context, const srv_restored *restored)
 {
@@ -24,20 +22,6 @@ static void on_failed(void *context)
 {
     (void)context;
     failures++;
-}
-
-static size_t block(struct srv_job *job)
-{
-    (void)job;
-    (void)pthread_mutex_lock(&guard);
-    (void)pthread_mutex_unlock(&guard);
-    return 0;
-}
-
-static void on_unblocked(struct srv_job *job)
-{
-    (void)job;
-    unblocked++;
 }
 
 /* Leaves a folder with the journal of two scenes with histories. Returns the bytes of the
@@ -65,13 +49,12 @@ static size_t make_folder(void)
 /* Both workers stand still, so the states can only go when they go on. */
 START_TEST(scenes_without_room_give_up_states_on_the_pool_before_the_service_is_ready)
 {
-    static struct srv_job blocks[2];
     static const srv_log quiet = {.descriptor = -1, .level = SRV_ERROR};
     char error[512];
     struct srv_data *data = NULL;
     const size_t bytes = make_folder();
     ck_assert(srv_loop_create(&loop));
-    ck_assert(srv_pool_create(loop, 2, 8, NULL, &pool));
+    ck_assert(srv_pool_create(loop, STILL_WORKERS, 8, NULL, &pool));
     locks = (struct srv_locks){.pool = pool, .drain = &drain};
     ck_assert_int_eq(obb_store_create(10, 1000, NULL, &store), OBB_OK);
     struct srv_scene_memory memory = {
@@ -88,11 +71,7 @@ START_TEST(scenes_without_room_give_up_states_on_the_pool_before_the_service_is_
                                       .ready = on_ready,
                                       .failed = on_failed};
     ck_assert_msg(srv_data_open(&options, &data, error, sizeof error), "%s", error);
-    (void)pthread_mutex_lock(&guard);
-    for (size_t i = 0; i < 2; i++) {
-        blocks[i] = (struct srv_job){.advance = block, .done = on_unblocked};
-        ck_assert_int_eq(srv_pool_submit(pool, &blocks[i]), SRV_SUBMITTED);
-    }
+    still_begin(pool);
     ck_assert(srv_data_begin(data));
     while (obb_store_scenes(store) == 0 && failures == 0)
         srv_loop_step(loop, 10);
@@ -101,8 +80,8 @@ START_TEST(scenes_without_room_give_up_states_on_the_pool_before_the_service_is_
     ck_assert_uint_eq(failures, 0);
     ck_assert_uint_eq(ready_scenes, 0);
     ck_assert_uint_gt(obb_store_bytes(store), memory.limit);
-    (void)pthread_mutex_unlock(&guard);
-    while (ready_scenes == 0 || unblocked < 2)
+    still_end();
+    while (ready_scenes == 0 || still_ended < STILL_WORKERS)
         srv_loop_step(loop, 10);
     ck_assert_uint_eq(ready_scenes, 2);
     ck_assert_uint_le(obb_store_bytes(store), memory.limit);

@@ -4,6 +4,7 @@
 #include "server/journal/backend.h"
 #include "server/journal/grouped.h"
 #include "server/scenes/writer.h"
+#include "tests/server/still_pool.h"
 #include "tests/support/test.h"
 
 #include <pthread.h>
@@ -606,22 +607,7 @@ END_TEST
 
 /* ---- A failure before a large commit --------------------------------------------------------- */
 
-static pthread_mutex_t pool_guard = PTHREAD_MUTEX_INITIALIZER;
-static size_t ended, unblocked;
-
-static size_t block(struct srv_job *job)
-{
-    (void)job;
-    (void)pthread_mutex_lock(&pool_guard);
-    (void)pthread_mutex_unlock(&pool_guard);
-    return 0;
-}
-
-static void on_unblocked(struct srv_job *job)
-{
-    (void)job;
-    unblocked++;
-}
+static size_t ended;
 
 static void on_ended(struct srv_write *w)
 {
@@ -654,20 +640,21 @@ static struct obb_scene *begin_with_scene(uint64_t seed, size_t names)
         (void)snprintf(box_names[i], sizeof box_names[i], "b%zu", i);
     begin();
     atomic_store(&memory.failures, 0);
-    ended = unblocked = 0;
+    ended = 0;
     begin_op(&slots[0], 0);
     while (ended < 1)
         srv_loop_step(loop, 10);
     return obb_store_find(writer.store, obb_str_of("a"));
 }
 
-/* Lets both workers stand still while pool_guard is locked. */
-static void block_pool(void)
+/* Ends a run of three ops. */
+static void end_ops(void)
 {
-    static struct srv_job blocks[2];
-    for (size_t i = 0; i < 2; i++) {
-        blocks[i] = (struct srv_job){.advance = block, .done = on_unblocked};
-        ck_assert_int_eq(srv_pool_submit(pool, &blocks[i]), SRV_SUBMITTED);
+    end();
+    for (size_t i = 0; i < 3; i++) {
+        obb_arena_fini(&slots[i].arena);
+        free(slots[i].puts);
+        slots[i].puts = NULL;
     }
 }
 
@@ -687,10 +674,9 @@ START_TEST(a_large_commit_fails_as_the_one_before_it)
     struct srv_scene_lock lock = {.scene = NULL};
     struct obb_scene *scene = begin_with_scene(19, LARGE);
     (void)pthread_mutex_lock(&log_guard);
-    (void)pthread_mutex_lock(&pool_guard);
     begin_op(&slots[1], 1);
     begin_op(&slots[2], LARGE);
-    block_pool();
+    still_begin(pool);
     while (snapshots.under_way == NULL) /* the large one is prepared */
         srv_loop_step(loop, 10);
     if (fates[_i].is_locked)
@@ -700,7 +686,7 @@ START_TEST(a_large_commit_fails_as_the_one_before_it)
     (void)pthread_mutex_unlock(&log_guard);
     while (atomic_load(&memory.failures) == 0 || srv_journal_state(journal) != SRV_JOURNAL_OK)
         srv_loop_step(loop, 10);
-    (void)pthread_mutex_unlock(&pool_guard);
+    still_end();
     if (fates[_i].is_locked) {
         while (snapshots.under_way != NULL)
             srv_loop_step(loop, 10);
@@ -708,7 +694,7 @@ START_TEST(a_large_commit_fails_as_the_one_before_it)
         srv_lock_release(&locks, &lock);
         srv_lock_wake(&lock);
     }
-    while (ended < 3 || unblocked < 2)
+    while (ended < 3 || still_ended < STILL_WORKERS)
         srv_loop_step(loop, 10);
     for (size_t i = 1; i < 3; i++) {
         const struct srv_write *w = &slots[i].write;
@@ -725,12 +711,7 @@ START_TEST(a_large_commit_fails_as_the_one_before_it)
         records += memory.log[i].kind == SRV_ENTRY_RECORD;
     (void)pthread_mutex_unlock(&log_guard);
     ck_assert_uint_eq(records, status == SRV_JOURNAL_SUPERSEDED ? 3 : 1);
-    end();
-    for (size_t i = 0; i < 3; i++) {
-        obb_arena_fini(&slots[i].arena);
-        free(slots[i].puts);
-        slots[i].puts = NULL;
-    }
+    end_ops();
 }
 END_TEST
 
@@ -746,8 +727,7 @@ START_TEST(a_commit_that_takes_long_to_take_back_is_taken_back_on_the_pool)
     while (srv_scene_locked(&locks, scene)) /* until it is prepared, and then it is applied */
         srv_loop_step(loop, 10);
     ck_assert_uint_eq(obb_store_boxes(writer.store), MANY);
-    (void)pthread_mutex_lock(&pool_guard);
-    block_pool();
+    still_begin(pool);
     atomic_store(&memory.fails_with, (int)SRV_JOURNAL_FAILED);
     atomic_store(&memory.fail_in, 1);
     (void)pthread_mutex_unlock(&log_guard);
@@ -758,8 +738,8 @@ START_TEST(a_commit_that_takes_long_to_take_back_is_taken_back_on_the_pool)
     for (int i = 0; i < 10; i++)
         srv_loop_step(loop, 1);
     ck_assert_uint_eq(ended, 1);
-    (void)pthread_mutex_unlock(&pool_guard);
-    while (ended < 3 || unblocked < 2)
+    still_end();
+    while (ended < 3 || still_ended < STILL_WORKERS)
         srv_loop_step(loop, 10);
     ck_assert_int_eq(slots[1].write.refused_by, SRV_REFUSED_BY_JOURNAL);
     ck_assert_int_eq(slots[2].write.refused_by, SRV_REFUSED_BY_NONE);
@@ -767,12 +747,7 @@ START_TEST(a_commit_that_takes_long_to_take_back_is_taken_back_on_the_pool)
     ck_assert_uint_eq(info.now.revision, 1);
     ck_assert_uint_eq(info.boxes, 1);
     ck_assert_uint_eq(obb_store_boxes(writer.store), 1);
-    end();
-    for (size_t i = 0; i < 3; i++) {
-        obb_arena_fini(&slots[i].arena);
-        free(slots[i].puts);
-        slots[i].puts = NULL;
-    }
+    end_ops();
 }
 END_TEST
 
