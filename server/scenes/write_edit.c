@@ -222,8 +222,12 @@ static void commit_revert(struct srv_tail_item *item)
 
 static size_t commit_changes(struct srv_tail_item *item)
 {
-    const obb_committed *committed = &srv_write_of(item)->committed;
-    return committed->made_count + committed->gone + committed->frame_count;
+    const struct srv_write *w = srv_write_of(item);
+    const obb_committed *committed = &w->committed;
+    obb_scene_info info = {.boxes = 0};
+    if (committed->restarted) /* then every box with a ttl is looked at */
+        obb_scene_info_without_bounds(w->scene, &info);
+    return committed->made_count + committed->gone + committed->frame_count + info.boxes;
 }
 
 static void commit_reverted(struct srv_tail_item *item)
