@@ -12,9 +12,9 @@ wire_problem wire_problem_of_with(obb_status status, const obb_fault *fault, con
 
 /* Returns the problem of an edit that core refused, with a pointer to the entry that `fault` names.
  *
- * commit   NULL for a request about a single box or frame, or an import. If the fault of a single one
- *          lies neither in its frame, in `with`, nor in a part of the transform, a 422 points at the
- *          whole body, and other problems have no pointer.
+ * commit   NULL for a request about a single box or frame, or an import. The fault of a single one
+ *          may lie in its frame, in `with` or in a part of the transform, which has a pointer.
+ *          Elsewhere a 422 points at the whole body, and other problems have no pointer.
  * edit     the refused edit; the commit's own if there is a commit.
  * arena    holds the pointer. If it has no memory, the problem has no pointer. */
 wire_problem wire_problem_of_edit(obb_status status, const obb_fault *fault,

@@ -9,7 +9,7 @@
 
 enum { BLOCK = 65536 }; /* bytes of a stream that are sent in one go */
 
-/* Returns how many bytes wait. If the stream has drained, the owner may give more before. */
+/* Lets the owner of a stream that has drained give more. Returns how many bytes wait then. */
 static size_t refill(struct srv_stream *stream)
 {
     if (srv_stream_waiting(stream) == 0 && !stream->ended && !stream->broken) {

@@ -39,7 +39,8 @@ static double metric(const char *name)
     return value;
 }
 
-/* Sends a commit of `count` boxes of the scene, put or posed, or its dry run. Returns its status. */
+/* Sends a commit of `count` boxes of the scene, put or posed, or its dry run. Returns the
+ * status. */
 static long send(const char *scene, const char *group, int count, int shift, bool dry_run)
 {
     static char body[400000];

@@ -339,8 +339,8 @@ START_TEST(streams_share_the_memory_set_aside_for_answers)
     ck_assert_int_gt(most, LIMIT / 2); /* together they want more than there is */
     for (int i = 0; i < MOST; i++)
         close(streams[i]);
-    /* The daemon sees that a reader has gone when it has a piece for it. The pieces of all come
-     * before that of another stream, which has no more than the time of a request. */
+    /* The daemon sees that a reader has gone when it sends the next piece. A new stream waits for
+     * the workers behind all these pieces, and is cut if that takes longer than a request may. */
     wait_until("obbd_connections", 1);
     wait_until("obbd_in_flight_bytes", 0);
     http_send(client, "POST", "/v1/scenes/heap/query/all-pairs", headers, "{\"limit\":9}", &answer);
