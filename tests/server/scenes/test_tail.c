@@ -178,7 +178,7 @@ static void end(void)
 /* ---- Ops ------------------------------------------------------------------------------------- */
 
 static const char *const scene_names[SCENES] = {"a", "b", "c"};
-static char box_names[LARGE][16];
+static char box_names[LARGE][24];
 
 /* One op under way, with all that it points to. */
 struct slot {
