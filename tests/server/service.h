@@ -21,7 +21,8 @@ static pthread_t service_thread;
 static int service_port, service_status = -1;
 static FILE *service_announce;
 
-static char *no_environment[] = {NULL};
+/* Requests have ten minutes, unless an option says otherwise: a slow machine may take its time. */
+static char *service_environment[] = {(char[]){"OBBD_REQUEST_TIMEOUT=600000"}, NULL};
 
 static void *serve(void *context)
 {
@@ -43,8 +44,9 @@ static void service_start(const char *const *more)
     for (; more != NULL && *more != NULL; more++)
         argv[argc++] = (char *)(uintptr_t)*more;
     signal(SIGPIPE, SIG_IGN);
-    ck_assert_msg(srv_config_read(argc, argv, no_environment, &service_config, error, sizeof error),
-                  "%s", error);
+    ck_assert_msg(
+        srv_config_read(argc, argv, service_environment, &service_config, error, sizeof error),
+        "%s", error);
     ck_assert_msg(srv_server_create(&service_config, &service, error, sizeof error), "%s", error);
     int ends[2];
     ck_assert_int_eq(pipe(ends), 0);

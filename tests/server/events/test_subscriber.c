@@ -2,7 +2,7 @@
 #include "tests/server/events/following.h"
 
 /* Whoever is stuck is not cut before it reads why it was dropped, however slow the machine is. */
-static void setup(void) { service_start((const char *[]){"--request-timeout", "600000", NULL}); }
+static void setup(void) { service_start(NULL); }
 
 enum { MANY = 1000, STUCK_EVERY = 50 };
 
@@ -110,8 +110,7 @@ END_TEST
 
 static void setup_little(void)
 {
-    service_start((const char *[]){"--memory-limit", "6MiB", "--body-limit", "1MiB",
-                                   "--request-timeout", "600000", NULL});
+    service_start((const char *[]){"--memory-limit", "6MiB", "--body-limit", "1MiB", NULL});
 }
 
 /* So many boxes with names of 120 bytes in one place. */

@@ -269,10 +269,7 @@ START_TEST(a_query_that_fits_alone_waits_for_others)
 }
 END_TEST
 
-static void setup_usual(void)
-{
-    service_start((const char *[]){"--request-timeout", "600000", NULL});
-}
+static void setup_usual(void) { service_start(NULL); }
 
 /* As many as the contract lets a commit have, at the usual --memory-limit. */
 START_TEST(a_commit_may_have_100000_queries)
@@ -338,14 +335,20 @@ START_TEST(the_loop_frees_no_plans_of_a_client_that_goes)
     const struct linger reset = {.l_onoff = 1};
     setsockopt(s, SOL_SOCKET, SO_LINGER, &reset, sizeof reset);
     const double before = loop_ms();
+    for (int i = 0; i < 10; i++)
+        ck_assert_int_eq(ask("GET", "/metrics", "%s", ""), 200);
+    const double closed = loop_ms(), ask_ms = (closed - before) / 10;
+    size_t asks = 0;
     close(s);
     do {
         test_rest(20);
         ck_assert_int_eq(ask("GET", "/metrics", "%s", ""), 200);
+        asks++;
     } while (in_flight() > 0);
-    const double spent = loop_ms() - before;
-    printf("the loop took %.1f ms\n", spent);
-    ck_assert_double_lt(spent, 10.0 * test_timeout(1));
+    const double spent = loop_ms() - closed;
+    printf("the loop took %.1f ms; for %zu times the metrics %.1f\n", spent, asks,
+           (double)asks * ask_ms);
+    ck_assert_double_lt(spent, 10.0 * test_timeout(1) + 2 * (double)asks * ask_ms);
     free(text);
 }
 END_TEST
