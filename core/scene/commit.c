@@ -2,6 +2,8 @@
 
 #include "core/base/alloc.h"
 #include "core/scene/apply.h"
+#include "core/scene/apply_copy.h"
+#include "core/scene/apply_effects.h"
 #include "core/scene/commit_inside.h"
 #include "core/scene/digest.h"
 #include "core/scene/footprint.h"
