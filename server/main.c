@@ -157,6 +157,8 @@ int main(int argc, char **argv)
 {
     open_standard();
     tune_heap();
+    /* a file that is longer than the limit of the process (ulimit -f) is an error of write, too */
+    (void)signal(SIGXFSZ, SIG_IGN);
     char error[512];
     srv_config config;
     if (!srv_config_read(argc, argv, environ, &config, error, sizeof error))

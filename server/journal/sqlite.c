@@ -305,13 +305,19 @@ static void end_checkpoint(const struct sqlite *s)
         (void)flock(s->folder, LOCK_UN);
 }
 
+/* Returns whether the system refused room: on the disk, of the user's quota, or beyond the length
+ * that the process may give a file. */
+static bool means_full(int system)
+{
+    return system == ENOSPC || system == EDQUOT || system == EFBIG;
+}
+
 /* Undoes the group and says what the failure means. After a full disk the connection is still good.
  * After anything else it is not: what the file holds is then unknown. */
 static srv_journal_status failed(struct sqlite *s, int result)
 {
-    const int system = sqlite3_system_errno(s->db);
     const bool full = result == SQLITE_FULL ||
-                      ((result & 0xff) == SQLITE_IOERR && (system == ENOSPC || system == EDQUOT));
+                      ((result & 0xff) == SQLITE_IOERR && means_full(sqlite3_system_errno(s->db)));
     undo(s);
     if (result == SQLITE_NOMEM)
         return SRV_JOURNAL_FAILED;
@@ -445,8 +451,8 @@ static srv_journal_status sqlite_add(struct srv_backend *backend, struct srv_ent
 {
     struct sqlite *s = self(backend);
     const obb_str body = {.bytes = bytes->bytes, .length = bytes->length};
-    if (s->broken)
-        return SRV_JOURNAL_FAILED;
+    if (s->broken) /* upkeep has failed, which nobody is told of */
+        return s->full ? SRV_JOURNAL_FULL : SRV_JOURNAL_FAILED;
     int result = begin(s);
     if (result == SQLITE_OK) {
         switch (entry->kind) {

@@ -16,6 +16,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mount.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -1126,6 +1127,51 @@ START_TEST(a_disk_that_stays_full_does_not_hold_up_the_end)
 }
 END_TEST
 
+/* Starts the daemon, whose files may be so long and no longer, until the limit is raised. */
+static void start_limited(rlim_t bytes)
+{
+    struct rlimit former;
+    ck_assert_int_eq(getrlimit(RLIMIT_FSIZE, &former), 0);
+    const struct rlimit low = {.rlim_cur = bytes, .rlim_max = former.rlim_max};
+    ck_assert_int_eq(setrlimit(RLIMIT_FSIZE, &low), 0);
+    start(); /* it inherits the limit */
+    ck_assert_int_eq(setrlimit(RLIMIT_FSIZE, &former), 0);
+}
+
+/* `ulimit -f` is to the journal what a full disk is. */
+START_TEST(a_limit_of_the_length_of_files_is_a_full_disk)
+{
+    enum { LIMIT = 24 << 20 }; /* more than the spare file takes */
+    stop();
+    start_limited(LIMIT);
+    if (obbd.process != obbd.pid) {
+        printf("the daemon does not inherit the limit here: SKIPPED\n");
+        return;
+    }
+    unsigned good = 0;
+    long status = 200;
+    for (unsigned n = 0; status == 200; n++) {
+        ck_assert_uint_lt(n, 300);
+        status = put_many(n);
+        good += status == 200;
+    }
+    ck_assert_int_eq(status, 507);
+    expect(client, "GET", S, NULL, 200,
+           test_text("{\"revision\":%u,\"boxes\":%u}", good, good * 400));
+    struct rlimit own;
+    ck_assert_int_eq(getrlimit(RLIMIT_FSIZE, &own), 0);
+    ck_assert_int_eq(prlimit(obbd.pid, RLIMIT_FSIZE, &own, NULL), 0);
+    while (put_many(1000) != 200) /* without a restart */
+        test_rest(10);
+    stop();
+    start();
+    expect(client, "GET", S, NULL, 200,
+           test_text("{\"revision\":%u,\"boxes\":%u}", good + 1, good * 400 + 400));
+    printf("%u commits of 400 boxes until the files were as long as they may be\n", good);
+    ck_assert_uint_gt(good, 0);
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("durable");
@@ -1148,6 +1194,7 @@ int main(void)
     tcase_add_test(tc, an_import_that_is_cut_short_is_there_whole_or_not_at_all);
     tcase_add_test(tc, ticks_go_on_beside_snapshots);
     tcase_add_test(tc, a_kill_beside_a_copy_leaves_the_former_scene_or_the_copy);
+    tcase_add_test(tc, a_limit_of_the_length_of_files_is_a_full_disk);
     suite_add_tcase(suite, tc);
     TCase *full = tcase_create("full");
     tcase_set_timeout(full, test_patience(120));
