@@ -229,7 +229,7 @@ static void give_up(struct grouped *j)
         e->status = j->trouble;
     if (j->queued.first != NULL)
         srv_bell_ring(j->bell);
-    move_all(&j->failed, &j->queued);
+    move_before(&j->failed, &j->queued);
     j->waiting = 0;
     if (j->asked.first == NULL && !j->stop)
         wait_for(j, 0);
@@ -429,13 +429,13 @@ static void append(struct srv_journal *journal, struct srv_entry *entry)
 {
     struct grouped *j = self(journal);
     const double now = j->sync_ms != 0 ? srv_clock() : 0;
-    if (j->sync_ms != 0) {
-        *j->last_unsettled = entry;
-        j->last_unsettled = &entry->next_unsettled;
-        srv_bell_ring(j->bell);
-    }
     (void)pthread_mutex_lock(&j->lock);
-    if (j->trouble == SRV_JOURNAL_OK || j->sync_ms != 0) {
+    if (j->trouble == SRV_JOURNAL_OK) {
+        if (j->sync_ms != 0) {
+            *j->last_unsettled = entry;
+            j->last_unsettled = &entry->next_unsettled;
+            srv_bell_ring(j->bell);
+        }
         if (j->queued.first == NULL || entry->hurries)
             (void)pthread_cond_signal(&j->wake);
         if (j->queued.first == NULL)

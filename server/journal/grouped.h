@@ -16,9 +16,9 @@ struct srv_backend;
 
 /* sync_ms  0: an entry is settled once it is durable. Otherwise it is settled at once. Its
  *          group is begun so many milliseconds later at most, or as soon as the group before it is
- *          durable; a failure is then only counted and tried again. At the end of the service
- *          (srv_journal_hurry) it is tried for 2 s. What is not durable then is given up, and
- *          counted (srv_journal_figures.lost).
+ *          durable. A group that fails is counted and tried again, and further entries fail
+ *          meanwhile. At the end of the service (srv_journal_hurry) it is tried for 2 s. What is
+ *          not durable then is given up, and counted (srv_journal_figures.lost).
  * The journal owns the back end, which is open and loaded. Returns false without memory or threads;
  * the back end is then still the caller's. */
 bool srv_grouped_create(struct srv_loop *loop, struct srv_backend *backend, uint64_t sync_ms,

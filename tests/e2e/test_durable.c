@@ -1090,7 +1090,8 @@ static void fill(FILE *filler)
     clearerr(filler);
 }
 
-/* Commits are answered at once; those that the disk has no room for are tried until the end. */
+/* Commits are answered at once. Those that the disk then has no room for are tried until the end,
+ * and further ones are refused. */
 START_TEST(a_disk_that_stays_full_does_not_hold_up_the_end)
 {
     enum { TIMES = 10, REST_MS = 30 };
@@ -1109,6 +1110,7 @@ START_TEST(a_disk_that_stays_full_does_not_hold_up_the_end)
         test_rest(REST_MS);
         broken = metric("obbd_journal_broken") != 0 ? broken + 1 : 0;
     }
+    ck_assert_int_eq(put_many(commits), 507);
     http_close(client);
     const double begun = now_ms();
     ck_assert_int_eq(daemon_stop(&obbd), 1);
