@@ -58,6 +58,7 @@ static void fail(struct srv_data *data, const char *error)
 static bool take_over(struct srv_data *data)
 {
     const srv_data_options *o = &data->options;
+    data->backend->log = o->log;
     if (!srv_grouped_create(o->loop, data->backend, o->sync_ms, &data->journal))
         return false;
     data->backend = NULL;

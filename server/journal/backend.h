@@ -3,6 +3,7 @@
 #ifndef SRV_BACKEND_H
 #define SRV_BACKEND_H
 
+#include "server/base/log.h"
 #include "server/journal/excerpt.h"
 
 struct srv_backend {
@@ -32,6 +33,7 @@ struct srv_backend {
 
     bool keeps; /* set by the journal: `tidy` drops nothing, since somebody reads an excerpt */
     srv_journal_status trouble; /* why no entry may be added until `recover`, at the beginning */
+    const srv_log *log; /* where the back end says that it has failed; not owned; NULL: nowhere */
     struct srv_journal_figures *figures; /* where the back end counts; set by the journal */
     uint64_t last_number; /* the largest number of a scene or snapshot that was found */
     uint64_t last_seq;    /* of the last record that was found, or forgotten */

@@ -1,5 +1,6 @@
 #include "server/journal/sqlite.h"
 
+#include "server/base/loop.h"
 #include "server/journal/spare.h"
 
 #include <errno.h>
@@ -28,6 +29,7 @@ enum {
     FORGET_CHUNKS = 4,
     PASSED_ROWS = 2000,     /* of other scenes, in a slice of an excerpt */
     SPARE_BYTES = 20 << 20, /* more than twice the longest write-ahead log of usual groups */
+    CALM_S = 2,             /* without a failure, until the log says that it works again */
     SNAPSHOT_COLUMNS = 6,
     NAME_SIZE = 200, /* of the name of a scene in an error, as it is shown */
     SCENE_SIZE = NAME_SIZE + 40,
@@ -129,8 +131,11 @@ struct sqlite {
     struct numbers former_rows;
     int wal_pages;
     bool in_group;
-    bool full;   /* the spare file was given up */
-    bool broken; /* this connection must not be used again */
+    bool full;        /* the spare file was given up */
+    bool broken;      /* this connection must not be used again */
+    bool told;        /* the log says that it fails */
+    double calm_from; /* by the clock: from then on it has not failed for a while */
+    char why[160];    /* why it failed the last time */
 };
 
 /* ---- Sums ------------------------------------------------------------------------------------ */
@@ -312,12 +317,43 @@ static bool means_full(int system)
     return system == ENOSPC || system == EDQUOT || system == EFBIG;
 }
 
+/* Keeps why it failed. `system`: the error of the system, or 0. */
+static void keep_cause(struct sqlite *s, const char *what, int system)
+{
+    (void)snprintf(s->why, sizeof s->why, "%s%s%s", what, system != 0 ? ": " : "",
+                   system != 0 ? strerror(system) : "");
+}
+
+/* Says in the log that it fails, once until it works again. */
+static void tell_failure(struct sqlite *s)
+{
+    if (s->backend.log == NULL)
+        return;
+    s->calm_from = srv_clock() + CALM_S;
+    if (!s->told)
+        SRV_LOG(s->backend.log, SRV_WARN, "journal-fails", srv_text("data", s->path),
+                srv_text("why", s->why));
+    s->told = true;
+}
+
+/* A group is durable. Says in the log that it works, if it has not failed again for a while. */
+static void tell_success(struct sqlite *s)
+{
+    if (!s->told || srv_clock() < s->calm_from)
+        return;
+    s->told = false;
+    SRV_LOG(s->backend.log, SRV_INFO, "journal-works", srv_text("data", s->path));
+}
+
 /* Undoes the group and says what the failure means. After a full disk the connection is still good.
  * After anything else it is not: what the file holds is then unknown. */
 static srv_journal_status failed(struct sqlite *s, int result)
 {
-    const bool full = result == SQLITE_FULL ||
-                      ((result & 0xff) == SQLITE_IOERR && means_full(sqlite3_system_errno(s->db)));
+    const int system = sqlite3_system_errno(s->db);
+    const bool full =
+        result == SQLITE_FULL || ((result & 0xff) == SQLITE_IOERR && means_full(system));
+    keep_cause(s, sqlite3_errstr(result), system);
+    tell_failure(s);
     undo(s);
     if (result == SQLITE_NOMEM)
         return SRV_JOURNAL_FAILED;
@@ -493,6 +529,7 @@ static srv_journal_status sqlite_commit(struct srv_backend *backend)
     s->durable = s->now;
     s->former_rows.count = 0;
     s->fresh_snapshots = s->fresh_scenes = 0;
+    tell_success(s);
     return SRV_JOURNAL_OK;
 }
 
@@ -942,11 +979,12 @@ static bool reconnect(struct sqlite *s)
 static bool sqlite_recover(struct srv_backend *backend)
 {
     struct sqlite *s = self(backend);
-    if (s->full && !srv_spare_make(s->spare_path, SPARE_BYTES))
+    const bool has_room = !s->full || srv_spare_make(s->spare_path, SPARE_BYTES);
+    s->full = !has_room;
+    if (!has_room || (s->broken && !reconnect(s))) {
+        tell_failure(s);
         return false;
-    s->full = false;
-    if (s->broken && !reconnect(s))
-        return false;
+    }
     s->broken = false;
     return true;
 }
@@ -996,6 +1034,7 @@ bool srv_sqlite_open(const char *dir, struct srv_backend **out, char *error, siz
     if (!srv_spare_make(s->spare_path, SPARE_BYTES)) {
         s->full = true;
         s->backend.trouble = SRV_JOURNAL_FULL;
+        keep_cause(s, "there is no room for the spare file", 0);
     }
     *out = &s->backend;
     return true;

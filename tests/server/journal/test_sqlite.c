@@ -4,6 +4,7 @@
 #include "tests/support/fault.h"
 
 #include <dirent.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -957,6 +958,55 @@ START_TEST(each_failing_call_loses_nothing_that_was_answered)
 }
 END_TEST
 
+/* Returns how often `what` stands in what a pipe holds, and empties the pipe. */
+static size_t lines_with(int pipe_end, const char *what)
+{
+    char text[4096];
+    const ssize_t length = read(pipe_end, text, sizeof text - 1);
+    size_t count = 0;
+    text[length > 0 ? length : 0] = '\0';
+    for (const char *at = text; (at = strstr(at, what)) != NULL; at++)
+        count++;
+    return count;
+}
+
+START_TEST(the_log_says_once_that_the_disk_is_full_and_later_that_it_works)
+{
+    enum { TRIES = 5 };
+    int ends[2];
+    ck_assert_int_eq(pipe(ends), 0);
+    ck_assert_int_eq(fcntl(ends[0], F_SETFL, O_NONBLOCK), 0);
+    const srv_log log = {.descriptor = ends[1], .level = SRV_INFO};
+    faulty_begin();
+    load_all();
+    backend->log = &log;
+    ck_assert_int_eq(write_group(6), SRV_JOURNAL_OK);
+    ck_assert_uint_eq(lines_with(ends[0], "journal-"), 0);
+    for (size_t i = 0; i < TRIES; i++) {
+        faulty_arm(FAULTY_WRITE, 1, 1, SQLITE_FULL);
+        ck_assert_int_eq(write_group(6), SRV_JOURNAL_FULL);
+        ck_assert_uint_eq(lines_with(ends[0], "warn journal-fails"), i == 0);
+        while (!backend->recover(backend))
+            ;
+    }
+    const double begun = srv_clock();
+    size_t works = 0;
+    while (works == 0 && srv_clock() - begun < test_timeout(20)) {
+        test_rest(10);
+        ck_assert_int_eq(write_group(1), SRV_JOURNAL_OK);
+        works = lines_with(ends[0], "info journal-works");
+    }
+    ck_assert_uint_eq(works, 1);
+    ck_assert_double_gt(srv_clock() - begun, 1); /* it might only come and go */
+    ck_assert_int_eq(write_group(6), SRV_JOURNAL_OK);
+    ck_assert_uint_eq(lines_with(ends[0], "journal-"), 0);
+    close_backend();
+    faulty_end();
+    (void)close(ends[0]);
+    (void)close(ends[1]);
+}
+END_TEST
+
 /* Recovers, as the journal does, in a few tries. */
 static void recover(void)
 {
@@ -1195,6 +1245,7 @@ int main(void)
     tcase_add_test(tests, a_file_that_is_cut_shows_a_beginning_or_is_refused);
     tcase_add_test(tests, a_flipped_bit_shows_a_beginning_or_is_refused);
     tcase_add_test(tests, each_failing_call_loses_nothing_that_was_answered);
+    tcase_add_test(tests, the_log_says_once_that_the_disk_is_full_and_later_that_it_works);
     tcase_add_test(tests, a_failed_group_that_is_there_all_the_same_does_not_count);
     tcase_add_test(tests, a_failed_group_leaves_the_snapshots_before_it);
     tcase_add_test(tests, a_failed_checkpoint_leaves_the_group_before_it);
