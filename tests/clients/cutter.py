@@ -1,7 +1,8 @@
-"""Proxies in front of a daemon. A connection carries one request."""
+"""Proxies in front of a daemon. A connection carries one request. And a server that takes its time."""
 
 import socket
 import threading
+import time
 from contextlib import suppress
 
 
@@ -60,3 +61,17 @@ class Prefixed(Proxy):
         with suppress(OSError):  # a stream is left in the middle
             while part := far.recv(1 << 16):
                 near.sendall(part)
+
+
+class Slow:
+    """Takes what it is sent, at most 16 MiB a second, and says nothing."""
+
+    def __init__(self):
+        self.listener = socket.create_server(("127.0.0.1", 0))
+        self.url = f"http://127.0.0.1:{self.listener.getsockname()[1]}"
+        threading.Thread(target=self.serve, daemon=True).start()
+
+    def serve(self):
+        with self.listener.accept()[0] as near, suppress(OSError):
+            while near.recv(1 << 18):
+                time.sleep(1 / 64)

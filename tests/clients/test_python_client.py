@@ -23,7 +23,7 @@ from array import array
 from functools import partial
 from pathlib import Path
 
-from cutter import Cutter, Prefixed
+from cutter import Cutter, Prefixed, Slow
 from python import INSTALLED, ROOT, plain
 from rfc8949 import BROKEN, READ, WRITTEN, random_value
 
@@ -567,6 +567,33 @@ def a_time_without_end_and_a_server_that_says_nothing():
         begun = time.monotonic()
         raises(obbd.Disconnected, lambda: list(scene.events(timeout=0.5)), "no answer in time")
         assert 0.9 < time.monotonic() - begun < 4
+
+
+@test
+def a_body_that_is_taken_slowly_has_the_time_of_its_call_and_no_more():
+    slow = Slow()
+    begun = time.monotonic()
+    wait = partial(obbd.connect(slow.url, timeout=0.5).request, "POST", "/v1/scenes/x/commit", bytes(1 << 26))
+    raises(obbd.Unknown, wait, "no answer in time")
+    assert 0.4 < time.monotonic() - begun < 3
+    slow.listener.close()
+
+
+@test
+def an_answer_is_read_though_the_daemon_did_not_take_the_whole_body():
+    large = [3.0 * i for i in range(300_000)]
+    listen = f"unix:{FOLDER}/refuses"
+    with Daemon("--listen", listen, "--body-limit", "64KiB") as small:
+        for address in (listen, small.url):
+            with obbd.connect(address) as client:
+                for _ in range(2):
+                    work = partial(client.scene("yard").load, large, [1, 1, 1])
+                    assert raises(obbd.Problem, work, "--body-limit").status == 413
+                assert client.request("GET", "/healthz").status == 200
+    token = "a fresh token"
+    with Daemon("--listen", listen, "--token-file", token_file(FOLDER, token)):
+        with obbd.connect(listen, token=lambda refused: token if refused else "an old one") as client:
+            assert len(client.scene("yard").load(large, [1, 1, 1])) == 100_000
 
 
 # ---- Ways to the daemon -------------------------------------------------------------------------

@@ -37,7 +37,7 @@ class Received:
         self._chunked = headers.get("transfer-encoding", "").lower() == "chunked" and not empty
         self._length = 0 if empty else int(headers.get("content-length", 0))
         self._until_close = not (empty or self._chunked or "content-length" in headers)
-        self._kept = headers.get("connection", "").lower() != "close" and not self._until_close
+        self._kept = headers.get("connection", "").lower() != "close" and not self._until_close and not connection.unsent
         self._ended = False
 
     def read(self, deadline: float) -> Any:
@@ -104,6 +104,7 @@ class Connection:
         self.socket = made
         self.buffer = bytearray()  # what was received and not read
         self.free_since = 0.0
+        self.unsent: OSError | None = None  # why the other side did not take the whole request
 
     def close(self) -> None:
         self.pool.leave(self)
@@ -121,7 +122,17 @@ class Connection:
         self.socket.settimeout(_limit(left))
 
     def send(self, parts: list[Any], deadline: float) -> None:
-        """Head and body in one write, from where they lie."""
+        """Head and body in one write, from where they lie.
+
+        Whoever refuses a request may answer and leave before all of it has come. So a connection that breaks here may still hold
+        an answer: `head` tells.
+        """
+        try:
+            self._send(parts, deadline)
+        except ConnectionError as error:
+            self.unsent = error
+
+    def _send(self, parts: list[Any], deadline: float) -> None:
         self.wait(deadline)
         if isinstance(self.socket, ssl.SSLSocket):
             self.socket.sendall(b"".join(parts))
@@ -131,8 +142,9 @@ class Connection:
             sent = self.socket.sendmsg(left[:PARTS_MOST])
             while left and sent >= len(left[0]):
                 sent -= len(left.pop(0))
-            if sent:
+            if left:
                 left[0] = left[0][sent:]
+                self.wait(deadline)
 
     def some(self, deadline: float) -> bytes:
         """What is there, or comes next; empty if the connection was closed."""
@@ -173,6 +185,15 @@ class Connection:
         return body
 
     def head(self, deadline: float, head_only: bool) -> Received:
+        """The head of the answer. Throws what broke the connection, or kept the request from being sent."""
+        try:
+            return self._head(deadline, head_only)
+        except (OSError, ValueError):
+            if self.unsent is not None:
+                raise self.unsent from None
+            raise
+
+    def _head(self, deadline: float, head_only: bool) -> Received:
         status = self.line(deadline).split(b" ", 2)
         if len(status) < 2 or not status[0].startswith(b"HTTP/1."):
             raise ConnectionError("the answer is no HTTP/1.1")
