@@ -72,6 +72,11 @@ class Slow:
         threading.Thread(target=self.serve, daemon=True).start()
 
     def serve(self):
-        with self.listener.accept()[0] as near, suppress(OSError):
+        with suppress(OSError):
+            while True:
+                threading.Thread(target=self.take, args=(self.listener.accept()[0],), daemon=True).start()
+
+    def take(self, near):
+        with near, suppress(OSError):
             while near.recv(1 << 18):
                 time.sleep(1 / 64)

@@ -16,7 +16,7 @@ import threading
 from pathlib import Path
 
 from csharp import PACKAGE, Driver, Session
-from cutter import Cutter
+from cutter import Cutter, Slow
 from python import ROOT, same
 from rfc8949 import BROKEN, READ, WRITTEN
 
@@ -252,6 +252,23 @@ def a_host_of_many_addresses_is_tried_at_each_and_asked_for_again():
     with socket.create_server(("127.0.0.1", 0)) as bound:
         closed = bound.getsockname()[1]
     CLIENT("Addresses", open=DAEMON.port, closed=closed)
+
+
+@test
+def a_body_that_is_taken_slowly_or_not_at_all_has_the_time_of_its_call_and_no_more():
+    slow = Slow()
+    CLIENT("LargeAndSlow", url=slow.url)
+    slow.listener.close()
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        CLIENT("LargeAndSlow", url=f"http://127.0.0.1:{silent.getsockname()[1]}")
+
+
+@test
+def an_answer_is_read_though_the_daemon_did_not_take_the_whole_body():
+    listen = f"unix:{FOLDER}/refuses"
+    with Daemon("--listen", listen, "--body-limit", "64KiB") as small:
+        for url in (listen, small.url):
+            CLIENT("LargeAndRefused", url=url)
 
 
 @test

@@ -1,5 +1,6 @@
 using System;
 using System.Collections.Generic;
+using System.Diagnostics;
 using System.Net;
 using Obbd;
 
@@ -77,6 +78,38 @@ static partial class Checks
         other = new ObbdClient(null, new ObbdOptions { Transport = transport, Retries = 0 });
         Throws<ObbdRefused>(() => other.Request("GET", "/healthz"), "no connection to http://localhost:" + closed.Port);
         Same(transport.Addresses, null, "the name is asked for again");
+        return null;
+    }
+
+    /// <summary>A body that the server takes slowly, or not at all: a call has its time, and a step does not wait.</summary>
+    public static object LargeAndSlow(ObbdClient client, ObbdMap arguments)
+    {
+        string url = (string)arguments["url"];
+        byte[] body = new byte[1 << 26];
+        var clock = Stopwatch.StartNew();
+        var waits = new ObbdClient(url, new ObbdOptions { Timeout = 500, Retries = 0 });
+        Throws<ObbdUnknown>(() => waits.Request("POST", "/v1/scenes/x/commit", body), "no answer in time");
+        Same(clock.ElapsedMilliseconds < 3000, true, clock.ElapsedMilliseconds + " ms");
+        ObbdTick tick = new ObbdClient(url).Scene("yard").NewTick();
+        tick.Poses(new uint[1 << 20], new double[3 << 20]);
+        clock.Restart();
+        tick.Send();
+        for (int i = 0; i < 10; i++)
+            Same(tick.TryFinish(), false);
+        Same(clock.ElapsedMilliseconds < 1000, true, clock.ElapsedMilliseconds + " ms");
+        return null;
+    }
+
+    /// <summary>A body of which the daemon does not take all, because it refuses it.</summary>
+    public static object LargeAndRefused(ObbdClient client, ObbdMap arguments)
+    {
+        var body = new ObbdMap { { "id", new string('x', 1 << 22) } };
+        using (var one = new ObbdClient((string)arguments["url"]))
+            for (int i = 0; i < 3; i++)
+            {
+                Same(Throws<ObbdProblem>(() => one.Request("POST", "/v1/scenes/x/commit", body), "--body-limit").Status, 413);
+                Same(one.Request("GET", "/healthz").Status, 200);
+            }
         return null;
     }
 

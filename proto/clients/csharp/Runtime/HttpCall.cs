@@ -12,7 +12,9 @@ namespace Obbd
     sealed class HttpCall : IObbdCall
     {
         const int HeadMost = 1 << 16;
-        const int SliceMost = 1 << 20; // bytes of one write
+        // Bytes of one write. mono tries again and again until all of them are taken, also on a socket that does not wait; a
+        // socket that can be written to takes so many at once.
+        const int SliceMost = 1 << 14;
         enum Phase { Idle, Connecting, Sending, Head, Body, Done }
         enum Framing { Length, Chunks, UntilClose }
 
@@ -20,7 +22,8 @@ namespace Obbd
         HttpConnection connection;
         ObbdRequest request;
         Phase phase;
-        int sendAt, sendEnd;
+        int sendBegin, sendAt, sendEnd;
+        SocketError unsent; // why the other side did not take the whole request, if it did not
         byte[] buffer;
         int end;      // of what was received
         int headEnd;  // of the head, behind its empty line
@@ -50,6 +53,7 @@ namespace Obbd
             WriteHead();
             Status = 0;
             Why = null;
+            unsent = SocketError.Success;
             end = headEnd = rawAt = bodyAt = bodyEnd = 0;
             phase = Phase.Connecting;
         }
@@ -205,7 +209,7 @@ namespace Obbd
                     throw new SocketException(error);
             }
             phase = Phase.Sending;
-            sendAt = Math.Max(headAt, 0);
+            sendAt = sendBegin = Math.Max(headAt, 0);
             sendEnd = ObbdRequest.HeadRoom + request.BodySize;
             if (headAt < 0)
                 SendApart();
@@ -215,12 +219,12 @@ namespace Obbd
         /// <summary>A head that is longer than the room in front of the body goes out on its own.</summary>
         void SendApart()
         {
-            sendAt = ObbdRequest.HeadRoom;
+            sendAt = sendBegin = ObbdRequest.HeadRoom;
             for (int at = 0; at < headSize; )
             {
                 int sent = connection.Socket.Send(head, at, headSize - at, SocketFlags.None, out SocketError error);
-                if (error != SocketError.Success && error != SocketError.WouldBlock)
-                    throw new SocketException((int)error);
+                if (Broke(error))
+                    return;
                 if (sent > 0)
                     at += sent;
                 else
@@ -233,9 +237,11 @@ namespace Obbd
             int size = Math.Min(sendEnd - sendAt, SliceMost);
             if (size > 0)
             {
+                if (sendAt > sendBegin && !connection.Wait(SelectMode.SelectWrite, 0))
+                    return false;
                 int sent = connection.Socket.Send(request.Bytes, sendAt, size, SocketFlags.None, out SocketError error);
-                if (error != SocketError.Success && error != SocketError.WouldBlock)
-                    throw new SocketException((int)error);
+                if (Broke(error))
+                    return true;
                 if (sent > 0)
                     sendAt += sent;
                 else
@@ -247,6 +253,19 @@ namespace Obbd
             return false; // the answer cannot be there yet
         }
 
+        /// <summary>
+        /// Did a write break the connection? Whoever refuses a request may answer and leave before all of it has come, so what
+        /// was received is read before that counts.
+        /// </summary>
+        bool Broke(SocketError error)
+        {
+            if (error == SocketError.Success || error == SocketError.WouldBlock)
+                return false;
+            unsent = error;
+            phase = Phase.Head;
+            return true;
+        }
+
         bool Receive()
         {
             if (end == buffer.Length)
@@ -254,6 +273,8 @@ namespace Obbd
             int got = connection.Socket.Receive(buffer, end, buffer.Length - end, SocketFlags.None, out SocketError error);
             if (error == SocketError.WouldBlock)
                 return false;
+            if (unsent != SocketError.Success && (error != SocketError.Success || got == 0))
+                error = unsent;
             if (error != SocketError.Success)
                 throw new SocketException((int)error);
             if (got == 0)
@@ -290,7 +311,7 @@ namespace Obbd
             if (end < 12 || !Same(0, "HTTP/1."))
                 throw new FormatException("the answer is no HTTP/1.1");
             Status = 100 * (buffer[9] - '0') + 10 * (buffer[10] - '0') + (buffer[11] - '0');
-            kept = !HeaderIs("Connection", "close");
+            kept = !HeaderIs("Connection", "close") && unsent == SocketError.Success;
             inChunk = lastChunk = false;
             chunkLeft = 0;
             framing = Framing.Length;
