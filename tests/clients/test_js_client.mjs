@@ -659,6 +659,37 @@ test("a token is asked for when there is none, and again when it is refused", as
     await guarded.stop();
 });
 
+test("a call ends in its time, or by its signal, while a token is awaited", async () => {
+    const file = join(folder, "no-tokens.json");
+    writeFileSync(file, JSON.stringify({ tokens: [] }));
+    const guarded = await startDaemon(0, ["--token-file", file]);
+    const never = new Promise(() => {});
+    for (const token of [() => never, async (refused) => (refused ? never : "an old one")]) {
+        const waits = connect(guarded.url, { token, timeout: 300 });
+        await assert.rejects(waits.request("GET", "/v1/scenes"), { name: "Disconnected", message: "no answer within 300 ms" });
+        const stop = new AbortController();
+        setTimeout(() => stop.abort(new Error("enough")), 100);
+        await assert.rejects(waits.request("GET", "/v1/scenes", undefined, { signal: stop.signal }), /^Error: enough$/);
+        await waits.close();
+    }
+    await guarded.stop();
+});
+
+test("an answer is read though the daemon did not take the whole body", async () => {
+    const listen = `unix:${join(folder, "refuses")}`;
+    const small = await startDaemon(0, ["--listen", listen, "--body-limit", "64KiB"]);
+    const body = new Uint8Array(1 << 24);
+    const how = { headers: { "Content-Type": "application/json" } };
+    for (const url of [listen, small.url]) {
+        const large = connect(url);
+        for (let i = 0; i < 30; i++)
+            await assert.rejects(large.request("POST", "/v1/scenes/x/commit", body, how), { name: "Problem", status: 413 });
+        assert.equal((await large.request("GET", "/healthz")).status, 200);
+        await large.close();
+    }
+    await small.stop();
+});
+
 test("requests that are refused together ask for one token, and go on with it", async () => {
     const token = "the good one";
     const file = join(folder, "shared-tokens.json");

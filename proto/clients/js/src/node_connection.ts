@@ -6,6 +6,19 @@ import { type Answer, broken, bytesOf } from "./transport.js";
 const COPIED = 1 << 16; // bytes of a body up to which it is copied into one block with its head
 const AHEAD = 1 << 20; // bytes of a body that are read before somebody takes them
 
+/** Hears of a write for which the other side has left, in place of the socket, which would close at once. Whoever refuses a request
+ * may answer and leave before all of it has come: what was received is still to be read, and its end ends the socket. */
+function hearLeft(socket: Socket, left: (error: Error) => void): void {
+    type Done = (error?: Error | null) => void;
+    const { _write, _writev } = socket;
+    const heard = (done: Done) => (error?: NodeJS.ErrnoException | null) => {
+        if (error?.code === "EPIPE" || error?.code === "ECONNRESET") left(error);
+        else done(error);
+    };
+    socket._write = (chunk, encoding, done) => _write.call(socket, chunk, encoding, heard(done));
+    if (_writev) socket._writev = (chunks, done) => _writev.call(socket, chunks, heard(done));
+}
+
 /** An answer as it comes, and whoever waits for it. */
 class Exchange implements Reading, Answer {
     status = 0;
@@ -93,6 +106,7 @@ export class Connection {
     /** Has the connection been made? Before that, nothing of a request can have arrived. */
     made = false;
     private exchange: Exchange | undefined;
+    private left: Error | undefined; // why a write failed
     private block = Buffer.alloc(0); // of the write before, whose bytes have left: else the connection is not used again
     private rested = 0;
     private timer: NodeJS.Timeout | undefined;
@@ -105,10 +119,11 @@ export class Connection {
         private readonly lost: (connection: Connection) => void,
     ) {
         socket.once(ready, () => (this.made = true));
+        hearLeft(socket, (error) => (this.left = error));
         socket.on("data", (bytes) => this.heard((reader) => reader.feed(bytes)));
         socket.on("end", () => this.heard((reader) => reader.closed()));
-        socket.on("error", (error) => this.fail(broken(error)));
-        socket.on("close", () => this.fail(broken("the answer was cut")));
+        socket.on("error", (error) => this.fail(broken(this.left ?? error)));
+        socket.on("close", () => this.fail(broken(this.left ?? "the answer was cut")));
     }
 
     /** Sends a request. Resolves when the head of its answer is there, rejects if that will not come.
@@ -120,7 +135,7 @@ export class Connection {
                 this.exchange = undefined;
                 if (this.socket.isPaused()) this.socket.resume();
                 const written = this.socket.writableLength === 0;
-                over(kept && written && !this.socket.destroyed);
+                over(kept && written && !this.left && !this.socket.destroyed);
             };
             this.exchange = new Exchange(headOnly, this.socket, resolve, reject, done);
             this.socket.ref();
@@ -152,7 +167,7 @@ export class Connection {
             if (this.exchange) read(this.exchange.reader);
             else this.leave(); // nobody has asked
         } catch (error) {
-            this.fail(broken(error));
+            this.fail(broken(this.left ?? error));
         }
     }
 

@@ -2,7 +2,7 @@
 import { decode, encodeToSend, needsCbor } from "./cbor.js";
 import { curl, plain } from "./curl.js";
 import { Disconnected, Problem, type ProblemBody, Unknown } from "./problem.js";
-import { later, linked, sleep, Stop } from "./stop.js";
+import { later, linked, Stop, sleep, within } from "./stop.js";
 import { type Answer, type Received, Refused, type Transport } from "./transport.js";
 
 const CBOR = "application/cbor";
@@ -116,7 +116,8 @@ export class Sender {
         const given = (error: Disconnected | Problem) =>
             seen.cut && request.changes ? new Unknown(`${error.message}; the change was made or not`, { cause: error }) : error;
         try {
-            if (this.token === undefined && typeof this.settings.token === "function") this.token = await this.settings.token(false);
+            if (this.token === undefined && typeof this.settings.token === "function")
+                this.token = await within(this.settings.token(false), stop);
             const sent = this.written(request);
             for (let attempt = 0; ; attempt++) {
                 let wait = Math.min(WAIT_MS.most, WAIT_MS.first * 2 ** attempt) * (0.5 + Math.random() / 2);
@@ -133,7 +134,9 @@ export class Sender {
                 if (failure instanceof Problem) {
                     if (failure.status === 401 && typeof this.settings.token === "function" && !seen.refusedToken) {
                         seen.refusedToken = true;
-                        await this.anotherToken(this.settings.token, sent.headers.Authorization);
+                        await within(this.anotherToken(this.settings.token, sent.headers.Authorization), stop).catch((error) => {
+                            throw error instanceof Disconnected ? given(error) : error;
+                        });
                         Object.assign(sent.headers, this.authorization());
                         continue;
                     }

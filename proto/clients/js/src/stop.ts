@@ -62,3 +62,14 @@ export function sleep(ms: number, signal?: Ending): Promise<void> {
         else signal?.addEventListener("abort", stop, { once: true });
     });
 }
+
+/** Waits for the work, but no longer than until the signal. */
+export function within<T>(work: Promise<T>, signal: Ending): Promise<T> {
+    return new Promise((resolve, reject) => {
+        const stop = () => reject(signal.reason);
+        const over = () => signal.removeEventListener("abort", stop);
+        work.then(resolve, reject).finally(over);
+        if (signal.aborted) stop();
+        else signal.addEventListener("abort", stop, { once: true });
+    });
+}
