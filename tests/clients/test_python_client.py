@@ -707,12 +707,16 @@ with obbd.connect(sys.argv[1], retries=0) as db:
     scene = db.scene("yard")
     ids = scene.load([3.0 * i for i in range(300000)], [1, 1, 1])
     print(len(ids), len(scene.all_pairs(margin=0.5)), next(scene.events()).kind)
+    try:
+        db.request("PUT", "/v1/scenes/x", bytes(1 << 24), headers={"Content-Type": "application/json"})
+    except obbd.Problem as problem:
+        print(problem.status)
 """
-    with Daemon("--tls-cert", cert, "--tls-key", key) as secure:
+    with Daemon("--tls-cert", cert, "--tls-key", key, "--body-limit", "8MiB") as secure:
         for url in (secure.url, secure.url.replace("127.0.0.1", "localhost")):
             done = program(text, url, SSL_CERT_FILE=cert)
             said, told = done.communicate()
-            assert said == "100000 0 state\n", said + told
+            assert said == "100000 0 state\n413\n", said + told
         done = program(text, secure.url)
         assert re.search("Disconnected|Refused", done.communicate()[1]) and done.returncode == 1
 

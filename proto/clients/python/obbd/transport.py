@@ -129,7 +129,7 @@ class Connection:
         """
         try:
             self._send(parts, deadline)
-        except ConnectionError as error:
+        except (ConnectionError, ssl.SSLEOFError) as error:
             self.unsent = error
 
     def _send(self, parts: list[Any], deadline: float) -> None:
