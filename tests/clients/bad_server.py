@@ -103,6 +103,8 @@ class BadServer:
             return False
         if answer.get("hang"):
             time.sleep(3600)
+        for status in answer.get("ahead", ()):
+            connection.sendall(head(status, {"Link": "</x>; rel=preload"}) + b"\r\n")
         headers = dict(answer.get("headers", {}))
         if "stream" in answer:
             headers["Content-Type"] = "text/event-stream"

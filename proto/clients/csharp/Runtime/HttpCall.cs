@@ -297,6 +297,8 @@ namespace Obbd
                     headEnd = i + 1;
                     rawAt = bodyAt = bodyEnd = headEnd;
                     Understand();
+                    if (Status >= 100 && Status < 200 && Status != 101)
+                        return ReadNextHead();
                     phase = Phase.Body;
                     return ReadBody();
                 }
@@ -304,6 +306,15 @@ namespace Obbd
             if (end > HeadMost)
                 throw new FormatException("the head of the answer is too long");
             return true;
+        }
+
+        /// <summary>Forgets a head that was sent ahead of the answer.</summary>
+        bool ReadNextHead()
+        {
+            end -= headEnd;
+            Buffer.BlockCopy(buffer, headEnd, buffer, 0, end);
+            headEnd = Status = 0;
+            return ReadHead();
         }
 
         void Understand()

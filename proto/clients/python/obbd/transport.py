@@ -194,16 +194,20 @@ class Connection:
             raise
 
     def _head(self, deadline: float, head_only: bool) -> Received:
-        status = self.line(deadline).split(b" ", 2)
-        if len(status) < 2 or not status[0].startswith(b"HTTP/1."):
-            raise ConnectionError("the answer is no HTTP/1.1")
-        headers: dict[str, str] = {}
         while True:
-            line = self.line(deadline).decode("latin-1")
-            if not line:
-                return Received(self, int(status[1]), headers, head_only)
+            line = self.line(deadline).split(b" ", 2)
+            if len(line) < 2 or not line[0].startswith(b"HTTP/1."):
+                raise ConnectionError("the answer is no HTTP/1.1")
+            status, headers = int(line[1]), self._fields(deadline)
+            if status == 101 or not 100 <= status < 200:  # else the answer itself follows
+                return Received(self, status, headers, head_only)
+
+    def _fields(self, deadline: float) -> dict[str, str]:
+        headers: dict[str, str] = {}
+        while line := self.line(deadline).decode("latin-1"):
             name, _, value = line.partition(":")
             headers[name.lower()] = value.strip()
+        return headers
 
 
 def _checked(text: str, where: str, rule: tuple[Pattern[str], str]) -> str:
