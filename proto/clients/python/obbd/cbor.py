@@ -17,7 +17,7 @@ _DOUBLE = struct.Struct(">Bd")
 
 
 def needs_cbor(value: Any) -> bool:
-    """Is there a typed array in the value, or a whole number beyond what JSON keeps?"""
+    """Is there a typed array in the value?"""
     if isinstance(value, dict):
         return any(map(needs_cbor, value.values()))
     if isinstance(value, (list, tuple)):
