@@ -6,6 +6,7 @@ With the word without-numpy it runs without numpy. test_python_plain does that.
 
 import ast
 import json
+import multiprocessing
 import os
 import random
 import re
@@ -21,6 +22,7 @@ import urllib.error
 import urllib.request
 from array import array
 from functools import partial
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 from cutter import Cutter, Prefixed, Slow
@@ -628,6 +630,58 @@ def many_threads_share_a_client():
     in_threads(ask, 8)
     assert not wrong
     assert 1 <= len(CLIENT._sender.pool._free) <= 9, "connections are kept"
+
+
+class TellsPort(BaseHTTPRequestHandler):
+    """Answers with the port of the client, by which connections are told apart."""
+
+    protocol_version = "HTTP/1.1"
+
+    def do_GET(self):
+        body = str(self.client_address[1]).encode()
+        self.send_response(200)
+        self.send_header("Content-Type", "application/json")
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
+    def log_message(self, *_):
+        pass
+
+
+@test
+def a_process_that_is_forked_makes_connections_of_its_own():
+    server = ThreadingHTTPServer(("127.0.0.1", 0), TellsPort)
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    client = obbd.connect(f"http://127.0.0.1:{server.server_port}")
+    fork = multiprocessing.get_context("fork")
+    told = fork.SimpleQueue()
+
+    def port():
+        return client.request("GET", "/").value
+
+    first = port()
+    child = fork.Process(target=lambda: told.put([port(), port()]))
+    child.start()
+    one, again = told.get()
+    child.join()
+    assert one == again != first == port(), (first, one, again)
+    client.close()
+    server.shutdown()
+    server.server_close()
+
+
+@test
+def a_spawned_daemon_ends_though_a_process_that_was_forked_meanwhile_goes_on():
+    fork = multiprocessing.get_context("fork")
+    with obbd.spawn(os.environ["OBBD"]) as db:
+        folder = Path(db._sender.pool.path).parent
+        child = fork.Process(target=time.sleep, args=(20,))
+        child.start()
+        begun = time.monotonic()
+    assert time.monotonic() - begun < 10 and child.is_alive() and not folder.exists()
+    child.kill()
+    child.join()
 
 
 @test

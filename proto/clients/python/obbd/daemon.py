@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from .client import Client
+from .forked import OWN
 from .transport import Pool
 
 # The shell ends the daemon when its standard input closes, and that happens however this program ends.
@@ -35,6 +36,32 @@ def _arguments(options: dict[str, Any]) -> list[str]:
     return arguments
 
 
+class _Guard:
+    """The shell that ends the daemon."""
+
+    def __init__(self, command: list[str], folder: str):
+        self.process = subprocess.Popen(
+            ["/bin/sh", "-c", GUARD, folder, *command],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            env={name: value for name, value in os.environ.items() if name not in OURS},
+            start_new_session=True,  # a Ctrl-C is for this program, which then ends the daemon
+        )
+        assert self.process.stdin is not None and self.process.stdout is not None
+        self.said, self.held = self.process.stdout, self.process.stdin
+        OWN.add(self)
+
+    def forked(self) -> None:
+        """This is another process now: the daemon ends with the one before, though this one goes on."""
+        self.held.close()
+        self.said.close()
+
+    def end(self) -> None:
+        self.held.close()
+        self.said.close()
+        self.process.wait()
+
+
 def spawn(binary: str | None = None, *, token: Any = None, timeout: float = 10.0, retries: int = 3, **options: Any) -> Client:
     """Starts the daemon on a unix socket, which the client uses, and on a free port of loopback, for the web editor.
 
@@ -46,29 +73,14 @@ def spawn(binary: str | None = None, *, token: Any = None, timeout: float = 10.0
     folder = tempfile.mkdtemp(prefix="obbd-")
     address = f"unix:{folder}/socket"
     command = [_binary_of(binary), "--listen", address, "--listen", "127.0.0.1:0", "--log-level", "warn", *_arguments(options)]
-    guard = subprocess.Popen(
-        ["/bin/sh", "-c", GUARD, folder, *command],
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        env={name: value for name, value in os.environ.items() if name not in OURS},
-        start_new_session=True,  # a Ctrl-C is for this program, which then ends the daemon
-    )
-
-    assert guard.stdin is not None and guard.stdout is not None
-    said, held = guard.stdout, guard.stdin
-
-    def end() -> None:
-        held.close()
-        said.close()
-        guard.wait()
-
+    guard = _Guard(command, folder)
     page = ""
     ready = False
-    for line in iter(said.readline, b""):
+    for line in iter(guard.said.readline, b""):
         found = re.search(rb"listening on (https?:\S+)", line)
         page = found.group(1).decode() if found else page
         ready = ready or address.encode() in line
         if page and ready:
-            return Client(Pool(address, page), token, timeout, retries, end)
-    end()
+            return Client(Pool(address, page), token, timeout, retries, guard.end)
+    guard.end()
     raise RuntimeError(f"the daemon {command[0]} did not start: see its message on standard error")

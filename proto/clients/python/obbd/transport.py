@@ -11,6 +11,7 @@ from contextlib import suppress
 from typing import Any, Iterator, Pattern
 from urllib.parse import urlsplit
 
+from .forked import OWN
 from .problem import Disconnected, Refused
 
 # The daemon closes a connection that is idle for --request-timeout, 10 s. A request on a connection
@@ -244,6 +245,15 @@ class Pool:
         self._free: list[Connection] = []
         self._streams: set[Connection] = set()
         self._lock = threading.Lock()
+        OWN.add(self)
+
+    def forked(self) -> None:
+        """This is another process now. What is said and heard on the connections is of the one before."""
+        kept = [*self._free, *self._streams]
+        self._free, self._streams = [], set()
+        self._lock = threading.Lock()  # a thread may have held it, and is not here
+        for connection in kept:
+            connection.socket.close()
 
     def _take(self) -> Connection | None:
         """The connection that was free for the shortest time; those that were for too long are left."""

@@ -1,0 +1,18 @@
+"""What a process that is forked must leave to the one that it comes from."""
+
+from __future__ import annotations
+
+import os
+import weakref
+from typing import Any
+
+OWN: weakref.WeakSet[Any] = weakref.WeakSet()  # of this process: `forked` of each runs in a process that is forked from it
+
+
+def _forked() -> None:
+    for one in list(OWN):
+        one.forked()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_forked)
