@@ -1,4 +1,4 @@
-"""Proxies in front of a daemon. A connection carries one request. And a server that takes its time."""
+"""Proxies in front of a daemon, a request for each connection; a server that takes its time."""
 
 import socket
 import threading
@@ -74,7 +74,8 @@ class Slow:
     def serve(self):
         with suppress(OSError):
             while True:
-                threading.Thread(target=self.take, args=(self.listener.accept()[0],), daemon=True).start()
+                near, _ = self.listener.accept()
+                threading.Thread(target=self.take, args=(near,), daemon=True).start()
 
     def take(self, near):
         with near, suppress(OSError):

@@ -666,10 +666,12 @@ test("a call ends in its time, or by its signal, while a token is awaited", asyn
     const never = new Promise(() => {});
     for (const token of [() => never, async (refused) => (refused ? never : "an old one")]) {
         const waits = connect(guarded.url, { token, timeout: 300 });
-        await assert.rejects(waits.request("GET", "/v1/scenes"), { name: "Disconnected", message: "no answer within 300 ms" });
+        const late = { name: "Disconnected", message: "no answer within 300 ms" };
+        await assert.rejects(waits.request("GET", "/v1/scenes"), late);
         const stop = new AbortController();
         setTimeout(() => stop.abort(new Error("enough")), 100);
-        await assert.rejects(waits.request("GET", "/v1/scenes", undefined, { signal: stop.signal }), /^Error: enough$/);
+        const stopped = waits.request("GET", "/v1/scenes", undefined, { signal: stop.signal });
+        await assert.rejects(stopped, /^Error: enough$/);
         await waits.close();
     }
     await guarded.stop();
@@ -683,7 +685,10 @@ test("an answer is read though the daemon did not take the whole body", async ()
     for (const url of [listen, small.url]) {
         const large = connect(url);
         for (let i = 0; i < 30; i++)
-            await assert.rejects(large.request("POST", "/v1/scenes/x/commit", body, how), { name: "Problem", status: 413 });
+            await assert.rejects(large.request("POST", "/v1/scenes/x/commit", body, how), {
+                name: "Problem",
+                status: 413,
+            });
         assert.equal((await large.request("GET", "/healthz")).status, 200);
         await large.close();
     }

@@ -575,7 +575,8 @@ def a_time_without_end_and_a_server_that_says_nothing():
 def a_body_that_is_taken_slowly_has_the_time_of_its_call_and_no_more():
     slow = Slow()
     begun = time.monotonic()
-    wait = partial(obbd.connect(slow.url, timeout=0.5).request, "POST", "/v1/scenes/x/commit", bytes(1 << 26))
+    client = obbd.connect(slow.url, timeout=0.5)
+    wait = partial(client.request, "POST", "/v1/scenes/x/commit", bytes(1 << 26))
     raises(obbd.Unknown, wait, "no answer in time")
     assert 0.4 < time.monotonic() - begun < 3
     slow.listener.close()
@@ -594,7 +595,8 @@ def an_answer_is_read_though_the_daemon_did_not_take_the_whole_body():
                 assert client.request("GET", "/healthz").status == 200
     token = "a fresh token"
     with Daemon("--listen", listen, "--token-file", token_file(FOLDER, token)):
-        with obbd.connect(listen, token=lambda refused: token if refused else "an old one") as client:
+        asks = {True: token, False: "an old one"}
+        with obbd.connect(listen, token=asks.get) as client:
             assert len(client.scene("yard").load(large, [1, 1, 1])) == 100_000
 
 
@@ -762,7 +764,8 @@ with obbd.connect(sys.argv[1], retries=0) as db:
     ids = scene.load([3.0 * i for i in range(300000)], [1, 1, 1])
     print(len(ids), len(scene.all_pairs(margin=0.5)), next(scene.events()).kind)
     try:
-        db.request("PUT", "/v1/scenes/x", bytes(1 << 24), headers={"Content-Type": "application/json"})
+        json = {"Content-Type": "application/json"}
+        db.request("PUT", "/v1/scenes/x", bytes(1 << 24), headers=json)
     except obbd.Problem as problem:
         print(problem.status)
 """

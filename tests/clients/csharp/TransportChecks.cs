@@ -81,14 +81,18 @@ static partial class Checks
         return null;
     }
 
-    /// <summary>A body that the server takes slowly, or not at all: a call has its time, and a step does not wait.</summary>
+    /// <summary>
+    /// A body that the server takes slowly, or not at all. A call has its time, and a step does not
+    /// wait.
+    /// </summary>
     public static object LargeAndSlow(ObbdClient client, ObbdMap arguments)
     {
         string url = (string)arguments["url"];
         byte[] body = new byte[1 << 26];
         var clock = Stopwatch.StartNew();
         var waits = new ObbdClient(url, new ObbdOptions { Timeout = 500, Retries = 0 });
-        Throws<ObbdUnknown>(() => waits.Request("POST", "/v1/scenes/x/commit", body), "no answer in time");
+        Action call = () => waits.Request("POST", "/v1/scenes/x/commit", body);
+        Throws<ObbdUnknown>(call, "no answer in time");
         Same(clock.ElapsedMilliseconds < 3000, true, clock.ElapsedMilliseconds + " ms");
         ObbdTick tick = new ObbdClient(url).Scene("yard").NewTick();
         tick.Poses(new uint[1 << 20], new double[3 << 20]);
@@ -107,7 +111,8 @@ static partial class Checks
         using (var one = new ObbdClient((string)arguments["url"]))
             for (int i = 0; i < 3; i++)
             {
-                Same(Throws<ObbdProblem>(() => one.Request("POST", "/v1/scenes/x/commit", body), "--body-limit").Status, 413);
+                Action call = () => one.Request("POST", "/v1/scenes/x/commit", body);
+                Same(Throws<ObbdProblem>(call, "--body-limit").Status, 413);
                 Same(one.Request("GET", "/healthz").Status, 200);
             }
         return null;

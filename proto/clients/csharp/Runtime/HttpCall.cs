@@ -12,8 +12,8 @@ namespace Obbd
     sealed class HttpCall : IObbdCall
     {
         const int HeadMost = 1 << 16;
-        // Bytes of one write. mono tries again and again until all of them are taken, also on a socket that does not wait; a
-        // socket that can be written to takes so many at once.
+        // Bytes of one write. mono tries again and again until all of them are taken, also on a
+        // socket that does not wait; a socket that can be written to takes so many at once.
         const int SliceMost = 1 << 14;
         enum Phase { Idle, Connecting, Sending, Head, Body, Done }
         enum Framing { Length, Chunks, UntilClose }
@@ -254,8 +254,8 @@ namespace Obbd
         }
 
         /// <summary>
-        /// Did a write break the connection? Whoever refuses a request may answer and leave before all of it has come, so what
-        /// was received is read before that counts.
+        /// Did a write break the connection? Whoever refuses a request may answer and leave before
+        /// all of it has come, so what was received is read before that counts.
         /// </summary>
         bool Broke(SocketError error)
         {

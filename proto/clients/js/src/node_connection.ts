@@ -6,8 +6,9 @@ import { type Answer, broken, bytesOf } from "./transport.js";
 const COPIED = 1 << 16; // bytes of a body up to which it is copied into one block with its head
 const AHEAD = 1 << 20; // bytes of a body that are read before somebody takes them
 
-/** Hears of a write for which the other side has left, in place of the socket, which would close at once. Whoever refuses a request
- * may answer and leave before all of it has come: what was received is still to be read, and its end ends the socket. */
+/** Hears of a write for which the other side has left, in place of the socket, which would close at
+ * once. Whoever refuses a request may answer and leave before all of it has come: what was received
+ * is still to be read, and its end ends the socket. */
 function hearLeft(socket: Socket, left: (error: Error) => void): void {
     type Done = (error?: Error | null) => void;
     const { _write, _writev } = socket;

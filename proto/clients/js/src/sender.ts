@@ -134,7 +134,9 @@ export class Sender {
                 if (failure instanceof Problem) {
                     if (failure.status === 401 && typeof this.settings.token === "function" && !seen.refusedToken) {
                         seen.refusedToken = true;
-                        await within(this.anotherToken(this.settings.token, sent.headers.Authorization), stop).catch((error) => {
+                        const { Authorization } = sent.headers;
+                        const another = this.anotherToken(this.settings.token, Authorization);
+                        await within(another, stop).catch((error) => {
                             throw error instanceof Disconnected ? given(error) : error;
                         });
                         Object.assign(sent.headers, this.authorization());

@@ -52,7 +52,7 @@ class _Guard:
         OWN.add(self)
 
     def forked(self) -> None:
-        """This is another process now: the daemon ends with the one before, though this one goes on."""
+        """This is another process now. The daemon ends with the one before."""
         self.held.close()
         self.said.close()
 

@@ -6,7 +6,8 @@ import os
 import weakref
 from typing import Any
 
-OWN: weakref.WeakSet[Any] = weakref.WeakSet()  # of this process: `forked` of each runs in a process that is forked from it
+# What is of this process: `forked` of each runs in a process that is forked from it.
+OWN: weakref.WeakSet[Any] = weakref.WeakSet()
 
 
 def _forked() -> None:

@@ -38,7 +38,8 @@ class Received:
         self._chunked = headers.get("transfer-encoding", "").lower() == "chunked" and not empty
         self._length = 0 if empty else int(headers.get("content-length", 0))
         self._until_close = not (empty or self._chunked or "content-length" in headers)
-        self._kept = headers.get("connection", "").lower() != "close" and not self._until_close and not connection.unsent
+        closes = headers.get("connection", "").lower() == "close"
+        self._kept = not (closes or self._until_close or connection.unsent)
         self._ended = False
 
     def read(self, deadline: float) -> Any:
@@ -125,8 +126,8 @@ class Connection:
     def send(self, parts: list[Any], deadline: float) -> None:
         """Head and body in one write, from where they lie.
 
-        Whoever refuses a request may answer and leave before all of it has come. So a connection that breaks here may still hold
-        an answer: `head` tells.
+        Whoever refuses a request may answer and leave before all of it has come. So a connection
+        that breaks here may still hold an answer: `head` tells.
         """
         try:
             self._send(parts, deadline)
@@ -186,7 +187,7 @@ class Connection:
         return body
 
     def head(self, deadline: float, head_only: bool) -> Received:
-        """The head of the answer. Throws what broke the connection, or kept the request from being sent."""
+        """The head of the answer. Throws what broke the connection, here or in `send`."""
         try:
             return self._head(deadline, head_only)
         except (OSError, ValueError):
@@ -248,7 +249,7 @@ class Pool:
         OWN.add(self)
 
     def forked(self) -> None:
-        """This is another process now. What is said and heard on the connections is of the one before."""
+        """This is another process now. The connections are of the one before."""
         kept = [*self._free, *self._streams]
         self._free, self._streams = [], set()
         self._lock = threading.Lock()  # a thread may have held it, and is not here
