@@ -3,7 +3,8 @@ import { Address } from "./address";
 import { ahead, dropAhead } from "./ahead";
 import { axesOf, wordOf } from "./axes";
 import { Beside, inner } from "./beside";
-import { ALL_BITS, numbers, point, type PutBox, putOf } from "./box";
+import { ALL_BITS, numbers, point, type PutBox } from "./box";
+import { inFrame, kept } from "./change";
 import { Client, Problem } from "./client";
 import { MODES } from "./colouring";
 import { boxCount } from "./counts";
@@ -255,7 +256,7 @@ function duplicate(): void {
         const copy = store.freeName(name, taken);
         taken.add(copy);
         const center = box.center.map((value, i) => (i === 0 ? value + 2 * box.half_extents[0] : value));
-        copies.set(copy, { ...putOf(box), center });
+        copies.set(copy, { ...kept(box), ...inFrame(box, { center }) });
     }
     void edits.put(`duplicate ${few(store.selection)}`, copies).then((done) => done && store.select([...taken]));
 }
