@@ -239,6 +239,33 @@ test("what is refused in a field is said, data stays until another box is select
     await close();
 });
 
+test("Escape leaves a field as it was, and what was taken before stays", async () => {
+    const scene = await makeScene({ a: { ...CUBE(0), data: { hp: 100 } }, b: CUBE(9) });
+    const { page, close } = await showBlind(scene);
+    const leave = async (form, label, value, before) => {
+        const input = page.locator(form).getByLabel(label, { exact: true });
+        await input.fill(value);
+        await page.keyboard.press("Escape");
+        assert.equal(await page.evaluate(() => document.activeElement.tagName), "BODY");
+        assert.equal(await input.inputValue(), before, label);
+    };
+    await select(page, "a");
+    await leave("#box-form", "Center x", "55", "0");
+    await leave("#box-form", "Entity", "bob", "");
+    await leave("#box-form", "Data, as JSON", '{"hp":1}', '{"hp":100}');
+    await field(page, "Center x", 3);
+    await revision(page, 2); // of the one change that was meant
+    await page.keyboard.press("Escape");
+    await select(page, "a", "b");
+    await leave("#several-form", "Move by y", "4", "0");
+    await field(page, "Move by y", 1, "#several-form");
+    await revision(page, 3);
+    const boxes = await Promise.all(["a", "b"].map((name) => daemon.box(scene, name)));
+    assert.deepEqual(boxes.map(({ center }) => center), [[3, 1, 0], [9, 1, 0]]);
+    assert.deepEqual([boxes[0].entity, boxes[0].data], [undefined, { hp: 100 }]);
+    await close();
+});
+
 test("50 edits while all moves 20 and 60 times a second: none is refused, each changes what it says and nothing else, and undo takes that back", async () => {
     for (const hz of [20, 60]) {
         const live = await makeLive({}, { everyMs: 1000 / hz });

@@ -37,6 +37,17 @@ export function typing(target: EventTarget | null): boolean {
     );
 }
 
+/** Escape leaves a field below that element as it was when the focus came to it, or when its value was taken last. */
+export function dropOnEscape(root: HTMLElement): void {
+    let before = "";
+    const keep = ({ target }: Event) => (before = (target as HTMLInputElement).value);
+    root.addEventListener("focusin", keep);
+    root.addEventListener("change", keep); // after whoever takes it
+    root.addEventListener("keydown", ({ key, target }) => {
+        if (key === "Escape" && typing(target)) (target as HTMLInputElement).value = before;
+    });
+}
+
 /** A row of number fields with one label. `read` gives null while one of them is not a number. */
 export class NumberRow {
     readonly root: HTMLElement;

@@ -1,7 +1,7 @@
 // The numbers and attributes of the selected box, to read and to change.
 import { type Box, degreesOf, turned, withAt } from "./box";
 import type { Fields } from "./change";
-import { byId, el, NumberRow } from "./dom";
+import { byId, dropOnEscape, el, NumberRow } from "./dom";
 import type { Edits } from "./edits";
 import { parse, stringify } from "./json";
 import { setText } from "./keyed";
@@ -32,6 +32,7 @@ export class Inspector {
             this.update();
         });
         this.root.addEventListener("submit", (event) => event.preventDefault());
+        dropOnEscape(this.root);
         store.on(["selection", "boxes", "status", "scene"], () => this.update());
         this.update();
     }

@@ -2,7 +2,7 @@
 import { Vector3 } from "three";
 import { turn, turned } from "./box";
 import { boxCount } from "./counts";
-import { byId, el, NumberRow } from "./dom";
+import { byId, dropOnEscape, el, NumberRow } from "./dom";
 import type { Edits } from "./edits";
 import { setText } from "./keyed";
 import type { Store } from "./store";
@@ -18,6 +18,7 @@ export class Several {
         private readonly edits: Edits,
     ) {
         this.root.addEventListener("submit", (event) => event.preventDefault());
+        dropOnEscape(this.root);
         store.on(["selection", "boxes", "status", "scene"], () => this.update());
         this.update();
     }
