@@ -228,4 +228,23 @@ test("while a scene moves 20 times a second, aimed at where a box was, the shot 
     await close();
 });
 
+test("another scene is shot at from a place of its own, and what was clicked in the one before counts no more", async () => {
+    const body = (center) => ({ bob: { center, half_extents: center.map(() => 1) } });
+    const [first, flat] = [await makeScene(body([0, 0, 0])), await makeScene(body([500, 0]), { dimensions: 2 })];
+    const third = await makeScene(body([900, 0, 0]));
+    const { page, close } = await showBlind(first);
+    await page.click("#tab-lag");
+    await ray(page, "From", [0, 30, 0]);
+    await page.selectOption("#lag-aim", "now");
+    await verdict(page, "now", /^Now: hit bob at 29$/);
+    for (const [scene, x] of [[flat, 500], [third, 900]]) {
+        await page.selectOption("#scene", scene);
+        await page.waitForSelector("#status[data-state=live]");
+        await page.click("#tab-lag");
+        await until("a place near bob", async () => Math.abs(Number(await page.locator("#lag-form input").first().inputValue()) - x) < 20);
+        await verdict(page, "now", /^Now: hit bob at 1?\d(\.\d+)?$/); // from 12 away at most
+    }
+    await close();
+});
+
 await runAll(blind);

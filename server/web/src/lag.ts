@@ -50,7 +50,7 @@ export class Lag {
     private readonly moved: Rows;
     private readonly exchanges = [new ExchangePanel(), new ExchangePanel()];
     private rows: NumberRow[] = [];
-    private built = 0; // dimensions
+    private built = ""; // the scene and its dimensions
     private except = ""; // the box that the ray starts on
     private clicked = 0;
     private placed = false; // somebody has said where the shot comes from
@@ -84,7 +84,8 @@ export class Lag {
     private check(): void {
         const { store } = this;
         const shown = store.tool === "lag" && store.info !== null;
-        if (shown && this.built !== store.dimensions) this.build(store.dimensions);
+        const scene = `${store.dimensions} ${store.info?.name}`;
+        if (shown && this.built !== scene) this.build(scene);
         if (shown === this.shown && this.names.length > 0) return;
         this.shown = shown;
         if (!shown) {
@@ -100,9 +101,14 @@ export class Lag {
         this.start();
     }
 
-    private build(dimensions: number): void {
-        this.built = dimensions;
-        const axes = ["x", "y", "z"].slice(0, dimensions);
+    /** Nothing is known of a scene that was not here before. */
+    private build(scene: string): void {
+        this.built = scene;
+        this.placed = false;
+        this.clicked = 0;
+        this.except = "";
+        if (this.aim.value === "to") this.aim.value = "then";
+        const axes = ["x", "y", "z"].slice(0, this.store.dimensions);
         this.rows = ["From", "To"].map(
             (label) =>
                 new NumberRow(label, axes, () => {
