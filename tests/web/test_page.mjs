@@ -607,6 +607,58 @@ test("a scene with a name as long as may be leaves the tools on the page", async
     await daemon.call("DELETE", `/v1/scenes/${name}`);
 });
 
+const TOUCHING = 1; // pixel
+
+/** Runs in the page: what of its head, its tabs and the buttons on the view is off the page, lies
+ * on something else, or is cut off, when the head says that; and how high the head is. */
+function misplaced({ status, pace, touching }) {
+    const texts = { "status-text": status, "revision-number": "1234567", pace };
+    for (const [id, text] of Object.entries(texts)) document.getElementById(id).textContent = text;
+    const head = "h1, header select, header button, header input, #status";
+    const all = document.querySelectorAll(`${head}, .tabs button, .sides button, #compass`);
+    const parts = [...all].filter((one) => one.checkVisibility());
+    const named = (one) => one.id || one.dataset.command || one.tagName;
+    const places = parts.map((one) => [named(one), one.getBoundingClientRect()]);
+    const cut = parts.filter((one) => one.matches(".tabs *") && one.scrollWidth > one.clientWidth);
+    const faults = cut.map((one) => `${named(one)} is cut off`);
+    const beside = (a, b) => a.right <= b.left + touching || a.bottom <= b.top + touching;
+    places.forEach(([name, place], i) => {
+        if (place.left < 0 || place.right > innerWidth) faults.push(`${name} is off the page`);
+        for (const [other, at] of places.slice(i + 1))
+            if (!beside(place, at) && !beside(at, place)) faults.push(`${name} lies on ${other}`);
+    });
+    return { faults, height: document.querySelector("header").offsetHeight };
+}
+
+test("tools, tabs and status are seen whole in any window, and the head stays as high", async () => {
+    const scene = await makeScene({ a: CUBE(0) });
+    const { page, close } = await show(scene);
+    await select(page, "a"); // its tab has the longest name
+    // windows, and those of 1280, 1366, 1440 and 1920 pixels across at 150 and 200 percent
+    const sizes = [
+        ...[[1920, 1000], [1681, 900], [1540, 860], [1366, 700], [1240, 700], [1180, 700]],
+        ...[[1024, 700], [980, 600], [960, 600], [853, 533], [780, 600], [720, 450], [683, 384]],
+        ...[[640, 400], [600, 480], [390, 844], [360, 640]],
+    ];
+    const moving = ["live", "live, read only"].map((status) => ({ status, pace: "60/s" }));
+    for (const snap of [false, true]) {
+        if (snap) await page.click("[data-command=snap]");
+        for (const [width, height] of sizes) {
+            await page.setViewportSize({ width, height });
+            const look = (said) => page.evaluate(misplaced, { ...said, touching: TOUCHING });
+            const quiet = await look({ status: "live", pace: "" });
+            assert.deepEqual(quiet.faults, [], `${width} x ${height}`);
+            for (const said of [...moving, { status: "no connection", pace: "" }]) {
+                const seen = await look(said);
+                assert.deepEqual(seen.faults, [], `${width} x ${height}, ${said.status}`);
+                const same = width <= 390 || seen.height === quiet.height; // where lines are short
+                assert.ok(same, `${width} x ${height}, ${said.status}: ${seen.height} high`);
+            }
+        }
+    }
+    await close();
+});
+
 test("an address that the user changes is not written over before the page has read it", async () => {
     const opened = await openPage(browser, daemon.url, { expected: [/status of 404/] });
     const { page } = opened;
