@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
 import { intercept, test, until } from "./harness.mjs";
-import { ask, blur, CUBE, drag, exchange, found, frontOf, makeScene, pixels, runAll, select, show } from "./words.mjs";
+import { ask, blur, CUBE, daemon, drag, exchange, found, frontOf, makeScene, pixels, revision, runAll, select, show } from "./words.mjs";
 
 const PX = 7; // half of what a point, a line or the head of an arrow may stand out
 
@@ -179,6 +179,52 @@ test("questions pass boxes by that the filter leaves out", async () => {
     await until("those of a prefix", async () => (await found(page)).join() === "a");
     await set("#filter-mask", "much");
     assert.equal(await page.getAttribute("#filter-mask", "aria-invalid"), "true");
+    await close();
+});
+
+test("fields that hold no number or no set of categories are not asked by, and it is said which", async () => {
+    const scene = await makeScene({ a: CUBE(0), b: { ...CUBE(3), category: 2 } });
+    const { page, close } = await show(scene);
+    const asked = [];
+    page.on("request", (request) => {
+        if (request.url().endsWith("/query/overlap")) asked.push(request.postData());
+    });
+    const out = page.locator("#probe-out");
+    const set = async (input, value) => {
+        await input.fill(value);
+        await page.keyboard.press("Enter");
+    };
+    const says = (text) => until(text, async () => (await out.textContent()) === text);
+    await ask(page, 3, { Center: [0, 0, 0], Radius: [5] });
+    await until("both", async () => (await found(page)).join() === "a,b");
+    const radius = page.locator("#probe-form").getByLabel("Radius");
+    const questions = asked.length;
+    await set(radius, "1,5");
+    await says("Radius: “1,5” is not a number.");
+    await page.click("#probe-ask");
+    await daemon.commit(scene, { put: { c: CUBE(30) } }); // which has it asked again
+    await revision(page, 2);
+    await says("Radius: “1,5” is not a number.");
+    await set(radius, "1.5");
+    await until("one", async () => (await found(page)).join() === "a");
+    await set(radius, "5");
+    await until("both", async () => (await found(page)).join() === "a,b");
+    await page.click("#panel-ask summary:text-is('Filter')");
+    for (const [id, label] of [["#filter-mask", "Mask"], ["#filter-category", "Category"]]) {
+        const input = page.locator(id);
+        for (const text of ["0x1g", "-1", "4294967296", "1.5"]) {
+            await set(input, text);
+            await says(`${label}: “${text}” is no set of categories, as 5 or 0x5 are.`);
+            assert.equal(await input.getAttribute("aria-invalid"), "true");
+        }
+        await set(input, "");
+        await until("both", async () => (await found(page)).join() === "a,b");
+        assert.equal(await input.getAttribute("aria-invalid"), null);
+    }
+    await set(page.locator("#filter-mask"), "0x2");
+    await until("one", async () => (await found(page)).join() === "b");
+    const sent = asked.slice(questions).map((body) => JSON.parse(body));
+    assert.deepEqual(sent.filter(({ filter }) => filter && filter.mask !== 2), []);
     await close();
 });
 

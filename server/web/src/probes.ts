@@ -208,6 +208,7 @@ export class Probes {
     private current = "";
     private built = "";
     private asked = false;
+    private refused = ""; // why what is written into the fields cannot be asked
     private state: Past | null = null; // that was asked last
     private readonly question = new Latest(() => this.work()); // drags and commits may come faster than answers
 
@@ -258,7 +259,7 @@ export class Probes {
         this.rows = this.probe.fields.map(
             ([label, what]) =>
                 new NumberRow(label, what === "vector" ? axes : [""], () => {
-                    if (this.read()) this.ask();
+                    if (this.read() || this.asked) this.ask();
                 }),
         );
         this.form.replaceChildren(...this.rows.map((row) => row.root));
@@ -279,6 +280,7 @@ export class Probes {
     }
 
     private write(): void {
+        this.refused = "";
         const values = this.numbers;
         this.rows.forEach((row, i) => row.write(values[i]));
     }
@@ -286,6 +288,8 @@ export class Probes {
     private read(): boolean {
         const values = this.rows.map((row) => row.read());
         const good = values.every((value) => value !== null);
+        const bad = values.indexOf(null);
+        this.refused = good ? "" : `${this.probe.fields[bad][0]}: “${this.rows[bad].refused}” is not a number.`;
         if (good) this.values.set(this.current, values as number[][]);
         return good;
     }
@@ -387,10 +391,11 @@ export class Probes {
     }
 
     private readonly filterOf = (): Record<string, unknown> | null => {
-        const [category, mask, prefix] = this.filter.map((input) => input.value.trim());
+        const [category, mask] = this.filter.slice(0, 2).map(bits);
+        const prefix = this.filter[2].value.trim();
         const filter: Record<string, unknown> = {};
-        if (category !== "") filter.category = bits(this.filter[0], category);
-        if (mask !== "") filter.mask = bits(this.filter[1], mask);
+        if (category !== null) filter.category = category;
+        if (mask !== null) filter.mask = mask;
         if (prefix !== "") filter.prefix = prefix;
         if (this.probe.on && this.except.value !== "") filter.exclude = [this.except.value];
         const met = this.probe.needsBox && this.met.checked ? this.metBefore : [];
@@ -420,14 +425,15 @@ export class Probes {
         }
         const body = probe.body(this.numbers, box, this.reach.value === "on");
         if (probe.modes) body.mode = this.mode.value;
-        const filter = this.filterOf();
-        if (filter) body.filter = filter;
         if (!store.info) {
             this.say("There is no scene to ask.");
             return;
         }
         this.state = store.past;
         try {
+            if (this.refused) throw new Unasked(this.refused);
+            const filter = this.filterOf();
+            if (filter) body.filter = filter;
             const { path, body: sent, answer } = await ask<Answer>(store, this.client, probe.kind, body);
             if (current !== this.current || !this.asked) return;
             this.exchange.show({ path: path, body: sent, curl: this.client.curl(path, sent), answer: answer });
@@ -533,13 +539,21 @@ function spotOf(at: Vector3, pixel: number, box: Box | undefined): Vector3 {
     return inside;
 }
 
-/** What is written in the field, decimal or 0x…, marked where it is no set of bits. */
-function bits(input: HTMLInputElement, text: string): number {
+/**
+ * The set of categories in a field, decimal or 0x…; null: the field is empty.
+ * @throws Unasked where it is no such set, and the field is marked
+ */
+function bits(input: HTMLInputElement): number | null {
+    const text = input.value.trim();
     const value = Number(text);
     const good = Number.isInteger(value) && value >= 0 && value <= ALL_BITS;
     if (good) input.removeAttribute("aria-invalid");
-    else input.setAttribute("aria-invalid", "true");
-    return good ? value : 0;
+    else {
+        input.setAttribute("aria-invalid", "true");
+        const label = input.labels?.[0].textContent;
+        throw new Unasked(`${label}: “${text}” is no set of categories, as 5 or 0x5 are.`);
+    }
+    return text === "" ? null : value;
 }
 
 function where(hit: Hit): string {
