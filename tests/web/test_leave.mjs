@@ -133,4 +133,18 @@ for (const address of ["#demo", ""])
         await opened.close();
     });
 
+for (const address of ["#demo", ""])
+    test(`what the daemon refuses is said in sentences, ${address ? "with a scene in the address" : "without one"}`, async () => {
+        const opened = await openPage(browser, daemon.url, { expected: [/status of 403/] });
+        const { page } = opened;
+        const problem = { type: "/problems/forbidden", title: "not allowed", status: 403 };
+        const body = JSON.stringify({ ...problem, detail: "the token is not for this scene" });
+        const refusal = { status: 403, contentType: "application/problem+json", body };
+        await page.route("**/v1/**", (route) => route.fulfill(refusal));
+        await page.goto(`${daemon.url}/${address}`);
+        await page.waitForSelector("#status[data-state=lost]");
+        assert.equal(await page.textContent("#notice"), "The token is not for this scene. Trying again.");
+        await opened.close();
+    });
+
 await runAll();

@@ -14,6 +14,13 @@ const PATIENCE_MS = 4000; // after which a request without an answer is worth a 
 /** Asks for an answer in which `data` of boxes is to the last digit: from JSON whole numbers beyond 2^53 would be rounded. */
 export const EXACT = { Accept: "application/cbor" } as const;
 
+/** Why a request failed, as a sentence. */
+export function sentence(error: unknown): string {
+    if (!(error instanceof Problem)) return "The daemon does not answer.";
+    const { message } = error;
+    return `${message.slice(0, 1).toUpperCase()}${message.slice(1)}.`;
+}
+
 export class Client {
     /** `waiting` has changed. */
     onWait: () => void = () => {};

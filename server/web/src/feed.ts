@@ -1,7 +1,7 @@
 // Keeps the store at the daemon's state: loads a scene, follows its events, and fetches what they name. Nothing is polled.
 import { OWN } from "./asking";
 import type { Box } from "./box";
-import { type Client, EXACT, messages, Problem } from "./client";
+import { type Client, EXACT, messages, Problem, sentence } from "./client";
 import { Latest } from "./latest";
 import { type BoxPage, boxesOf } from "./pages";
 import { boxesPath, eventsPath, SCENES, scenePath } from "./paths";
@@ -228,7 +228,7 @@ export class Feed {
                 // A stream that broke is gone on with. Out of reach, the daemon may come back as another process, whose revisions
                 // are not those we know, and which answers before somebody has put the scene again.
                 if (!opened) fresh = true;
-                const reason = missing ? "The daemon does not have this scene now." : error instanceof Problem ? error.message : "The daemon does not answer.";
+                const reason = missing ? "The daemon does not have this scene now." : sentence(error);
                 store.setConnection("lost", `${reason} Trying again.`);
             } finally {
                 void early?.return(undefined);

@@ -5,7 +5,7 @@ import { axesOf, wordOf } from "./axes";
 import { Beside, inner } from "./beside";
 import { ALL_BITS, numbers, point, type PutBox } from "./box";
 import { inFrame, kept } from "./change";
-import { Client, Problem } from "./client";
+import { Client, sentence } from "./client";
 import { MODES } from "./colouring";
 import { boxCount } from "./counts";
 import { byId, el, typing } from "./dom";
@@ -186,7 +186,7 @@ async function start(): Promise<void> {
             await feed.listScenes();
             break;
         } catch (error) {
-            if (!named) store.setConnection("lost", `${error instanceof Problem ? error.message : "The daemon does not answer."} Trying again.`);
+            if (!named) store.setConnection("lost", `${sentence(error)} Trying again.`);
             await new Promise((resolve) => setTimeout(resolve, wait));
         }
     }
