@@ -701,4 +701,28 @@ test("the scene's settings are read and changed in a panel, and a refusal is sai
     await close();
 });
 
+test("settings are those of the scene that is open, also where Back leads to another one", async () => {
+    const settings = (span) => ({ history: { span, commits: 64 } });
+    const [first, second] = [await makeScene({}, settings(2000)), await makeScene({}, settings(700))];
+    const { page, close } = await showBlind(first);
+    await page.selectOption("#scene", second);
+    await page.waitForSelector("#status[data-state=live]");
+    await page.click("[data-command=settings]");
+    await page.waitForSelector("#settings[open]");
+    await page.goBack();
+    await until("the first scene", async () => (await page.textContent("#start-title")) === first);
+    await page.waitForSelector("#settings", { state: "hidden" });
+    await page.click("[data-command=settings]");
+    await page.waitForSelector("#settings[open]");
+    assert.equal(await page.textContent("#settings-title"), `Settings of ${first}`);
+    assert.equal(await page.locator("#settings").getByLabel("Span").inputValue(), "2000");
+    await page.locator("#settings").getByLabel("Commits").fill("65");
+    await page.keyboard.press("Enter");
+    await page.waitForSelector("#settings", { state: "hidden" });
+    const kept = async (scene) => (await daemon.call("GET", `/v1/scenes/${scene}`)).body.history;
+    assert.deepEqual(await kept(first), { span: 2000, commits: 65 });
+    assert.deepEqual(await kept(second), { span: 700, commits: 64 });
+    await close();
+});
+
 await runAll(blind);

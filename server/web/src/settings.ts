@@ -10,6 +10,7 @@ export class Settings {
     private readonly span = new NumberRow("Span", [""], () => {});
     private readonly commits = new NumberRow("Commits", [""], () => {});
     private readonly record = new NumberRow("Queries", [""], () => {});
+    private scene = ""; // whose settings are shown
 
     constructor(
         private readonly store: Store,
@@ -22,6 +23,7 @@ export class Settings {
             void this.save();
         });
         byId("settings-cancel").addEventListener("click", () => this.dialog.close());
+        store.on(["scene"], () => store.info?.name === this.scene || this.dialog.close());
     }
 
     private get path(): string {
@@ -37,6 +39,8 @@ export class Settings {
         } catch (error) {
             this.failure.textContent = (error as Error).message;
         }
+        if (this.store.info?.name !== info.name) return; // another scene was opened meanwhile
+        this.scene = info.name;
         this.write(info);
         byId("settings-title").textContent = `Settings of ${info.name}`;
         this.dialog.showModal();
