@@ -134,7 +134,7 @@ for (const address of ["#demo", ""])
     });
 
 for (const address of ["#demo", ""])
-    test(`what the daemon refuses is said in sentences, ${address ? "with a scene in the address" : "without one"}`, async () => {
+    test(`what the daemon refuses is said in sentences, at the address “${address}”`, async () => {
         const opened = await openPage(browser, daemon.url, { expected: [/status of 403/] });
         const { page } = opened;
         const problem = { type: "/problems/forbidden", title: "not allowed", status: 403 };
@@ -143,7 +143,8 @@ for (const address of ["#demo", ""])
         await page.route("**/v1/**", (route) => route.fulfill(refusal));
         await page.goto(`${daemon.url}/${address}`);
         await page.waitForSelector("#status[data-state=lost]");
-        assert.equal(await page.textContent("#notice"), "The token is not for this scene. Trying again.");
+        const notice = await page.textContent("#notice");
+        assert.equal(notice, "The token is not for this scene. Trying again.");
         await opened.close();
     });
 

@@ -182,7 +182,7 @@ test("questions pass boxes by that the filter leaves out", async () => {
     await close();
 });
 
-test("fields that hold no number or no set of categories are not asked by, and it is said which", async () => {
+test("fields that hold no number or no set of categories are not asked by, but named", async () => {
     const scene = await makeScene({ a: CUBE(0), b: { ...CUBE(3), category: 2 } });
     const { page, close } = await show(scene);
     const asked = [];

@@ -630,7 +630,7 @@ function misplaced({ status, pace, touching }) {
     return { faults, height: document.querySelector("header").offsetHeight };
 }
 
-test("tools, tabs and status are seen whole in any window, and the head stays as high", async () => {
+test("tools, tabs and status are seen whole in any window, and the head is as high", async () => {
     const scene = await makeScene({ a: CUBE(0) });
     const { page, close } = await show(scene);
     await select(page, "a"); // its tab has the longest name

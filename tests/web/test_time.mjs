@@ -701,9 +701,10 @@ test("the scene's settings are read and changed in a panel, and a refusal is sai
     await close();
 });
 
-test("settings are those of the scene that is open, also where Back leads to another one", async () => {
+test("settings are those of the scene that is open, also where Back leads elsewhere", async () => {
     const settings = (span) => ({ history: { span, commits: 64 } });
-    const [first, second] = [await makeScene({}, settings(2000)), await makeScene({}, settings(700))];
+    const first = await makeScene({}, settings(2000));
+    const second = await makeScene({}, settings(700));
     const { page, close } = await showBlind(first);
     await page.selectOption("#scene", second);
     await page.waitForSelector("#status[data-state=live]");

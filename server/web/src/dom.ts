@@ -37,7 +37,8 @@ export function typing(target: EventTarget | null): boolean {
     );
 }
 
-/** Escape leaves a field below that element as it was when the focus came to it, or when its value was taken last. */
+/** Escape leaves a field below that element as it was when the focus came to it, or when its value
+ * was taken last. */
 export function dropOnEscape(root: HTMLElement): void {
     let before = "";
     const keep = ({ target }: Event) => (before = (target as HTMLInputElement).value);

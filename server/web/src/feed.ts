@@ -228,7 +228,8 @@ export class Feed {
                 // A stream that broke is gone on with. Out of reach, the daemon may come back as another process, whose revisions
                 // are not those we know, and which answers before somebody has put the scene again.
                 if (!opened) fresh = true;
-                const reason = missing ? "The daemon does not have this scene now." : sentence(error);
+                const absent = "The daemon does not have this scene now.";
+                const reason = missing ? absent : sentence(error);
                 store.setConnection("lost", `${reason} Trying again.`);
             } finally {
                 void early?.return(undefined);

@@ -289,7 +289,8 @@ export class Probes {
         const values = this.rows.map((row) => row.read());
         const good = values.every((value) => value !== null);
         const bad = values.indexOf(null);
-        this.refused = good ? "" : `${this.probe.fields[bad][0]}: “${this.rows[bad].refused}” is not a number.`;
+        const told = () => `${this.probe.fields[bad][0]}: “${this.rows[bad].refused}”`;
+        this.refused = good ? "" : `${told()} is not a number.`;
         if (good) this.values.set(this.current, values as number[][]);
         return good;
     }
