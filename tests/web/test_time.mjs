@@ -726,4 +726,21 @@ test("settings are those of the scene that is open, also where Back leads elsewh
     await close();
 });
 
+test("how long ago it was goes on while a state is shown and nothing happens", async () => {
+    const scene = await makeScene({ a: CUBE(0) });
+    const { page, close } = await showBlind(scene);
+    await daemon.commit(scene, { pose: { a: { center: [1, 0, 0] } } });
+    await revision(page, 2);
+    const ago = async () => Number(/^(\d+\.\d) s ago/.exec(await page.textContent("#past-text"))?.[1]);
+    await page.keyboard.press("p");
+    await until("the past", async () => (await ago()) >= 0);
+    const before = await ago();
+    await until("some seconds", async () => (await ago()) >= before + 2);
+    await page.click("#now");
+    await until("now", async () => /^now/.test(await page.textContent("#past-text")));
+    await new Promise((resolve) => setTimeout(resolve, 1500)); // so it stays
+    assert.match(await page.textContent("#past-text"), /^now/);
+    await close();
+});
+
 await runAll(blind);

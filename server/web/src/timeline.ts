@@ -9,6 +9,7 @@ const MARKS_MS = 200; // at least between two drawings of the marks while all mo
 const MARK_PX = 3; // of the slider share a stroke,
 const [MARK_LEAST_PX, MARK_MOST_PX] = [2, 6]; // which is the higher the more began or ended there
 const NAMED = 2; // pairs in words
+const AGE_MS = 1000; // at least between two readings of how long ago it was
 
 export class Timeline {
     private readonly slider = byId<HTMLInputElement>("past");
@@ -20,6 +21,7 @@ export class Timeline {
     private readonly turned = byId("past-turns");
     private readonly marks = byId<HTMLCanvasElement>("past-marks");
     private timer = 0;
+    private aging = 0;
 
     constructor(
         private readonly store: Store,
@@ -65,9 +67,27 @@ export class Timeline {
         this.play.title = halted ? "Play (P)" : "Halt (P)";
         this.play.ariaLabel = halted ? "Play" : "Halt";
         document.body.classList.toggle("in-past", past !== null);
-        setText(this.text, playback.failure || (past ? `${this.ago()}revision ${past.revision}, time ${clock(past.time)}` : `now, time ${clock(store.time)}`));
+        setText(this.text, this.said);
+        this.age();
         setText(this.turned, past?.seq === undefined ? "" : this.words(past.seq));
         slider.setAttribute("aria-valuetext", this.text.textContent ?? "");
+    }
+
+    private get said(): string {
+        const { past, time } = this.store;
+        const present = `now, time ${clock(time)}`;
+        const state = `revision ${past?.revision}, time ${clock(past?.time ?? 0)}`;
+        return this.playback.failure || (past ? `${this.ago()}${state}` : present);
+    }
+
+    /** What is shown is longer ago the longer it is shown, also where nothing else happens. */
+    private age(): void {
+        if (this.playback.ago === null) return;
+        this.aging ||= setTimeout(() => {
+            this.aging = 0;
+            setText(this.text, this.said);
+            this.age();
+        }, AGE_MS);
     }
 
     private ago(): string {
