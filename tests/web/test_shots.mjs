@@ -2,7 +2,7 @@
 // What others ask a scene: seen as it comes, drawn, asked again as it was asked, and explained.
 import assert from "node:assert/strict";
 import { Line3, Vector3 } from "../../server/web/node_modules/three/build/three.module.js";
-import { openPage, startDaemon, test, TIMEOUT_MS, until } from "./harness.mjs";
+import { intercept, openPage, startDaemon, test, TIMEOUT_MS, until } from "./harness.mjs";
 import { blind, makeLive, showBlind, shown } from "./live.mjs";
 import { blur, CUBE, daemon, drawn, exchange, field, frontOf, hold, makeScene, module, pixels, random, runAll, select, show, SQUARE } from "./words.mjs";
 
@@ -437,6 +437,37 @@ test("while a scene moves and is shot at 20 times a second, rows are pressed lik
     going = false;
     await shooting;
     await live.stop();
+    await close();
+});
+
+test("why a scene keeps no questions is not said of another scene, nor after it does", async () => {
+    const [scene, other] = [await makeScene({ a: CUBE(0) }), await makeScene({ a: CUBE(0) })];
+    const { page, close } = await showBlind(scene, [/status of 403/]);
+    const problem = { type: "/problems/forbidden", title: "not allowed", status: 403 };
+    const body = JSON.stringify({ ...problem, detail: "not today" });
+    let refusing = true;
+    await intercept(page, `**/v1/scenes/${scene}`, (route) => {
+        if (!refusing || route.request().method() !== "PUT") return route.continue();
+        return route.fulfill({ status: 403, contentType: "application/problem+json", body });
+    });
+    const failure = (text) => until(text, async () => (await page.textContent("#shots-failure")) === text);
+    const open = async (name) => {
+        await page.selectOption("#scene", name);
+        await page.waitForSelector("#status[data-state=live]");
+    };
+    await page.click("#tab-shots");
+    await page.click("#shots-keep");
+    await failure("not today");
+    await open(other);
+    await page.waitForSelector("#shots-off");
+    assert.equal(await page.textContent("#shots-failure"), "");
+    await open(scene);
+    await page.click("#shots-keep");
+    await failure("not today");
+    refusing = false;
+    await page.click("#shots-keep");
+    await page.waitForSelector("#shots-on", { state: "visible" });
+    assert.equal(await page.textContent("#shots-failure"), "");
     await close();
 });
 

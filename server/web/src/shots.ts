@@ -53,6 +53,7 @@ export class Shots {
     private heard: Shot[] | null = null; // while that is read: what has come since
     private missed = true; // may there be some that are kept and did not come?
     private frame = 0; // with which what has come is shown
+    private offered = ""; // the scene of which it was said last whether it keeps questions
     private open = ""; // the scene that is followed,
     private era = 0; // and the era of what the page has seen of it: a daemon that was started anew counts questions from 1 on
     private filtered = false; // was what is chosen left out by its filter?
@@ -88,6 +89,10 @@ export class Shots {
         this.off.hidden = record > 0;
         this.on.hidden = record === 0;
         byId<HTMLButtonElement>("shots-keep").disabled = !this.store.editable;
+        if (info && info.name !== this.offered) {
+            this.offered = info.name;
+            setText(byId("shots-failure"), "");
+        }
         const open = this.shown && record > 0 ? (info?.name ?? "") : "";
         if (connection !== "live") this.missed = true; // the stream does not tell of questions again
         if (open && connection !== "live") return; // whose questions these would be is known then
@@ -103,6 +108,7 @@ export class Shots {
         const { info } = this.store;
         if (!info) return;
         const path = scenePath(info.name);
+        setText(byId("shots-failure"), "");
         try {
             let now = await this.client.call<SceneInfo>("GET", path);
             if (now.record === 0) now = await this.client.call<SceneInfo>("PUT", path, { record: KEEP }); // somebody else may have said how many
