@@ -84,6 +84,59 @@ START_TEST(a_repeated_commit_gets_the_former_answer_whole)
 }
 END_TEST
 
+/* A commit that states no time keeps that of the commit before, so a moment of the clock alone does
+ * not tell the two states apart. */
+START_TEST(a_repeated_commit_is_asked_of_its_own_state_and_not_of_a_later_one_of_its_time)
+{
+    static const char *const rows[] = {"{\"ago\":0}", "{\"time\":1000}",
+                                       "{\"time\":1000,\"interpolate\":false}",
+                                       "{\"ago\":0,\"clamp\":true}"};
+    enum { COUNT = sizeof rows / sizeof rows[0] };
+    for (size_t i = 0; i < COUNT; i++) {
+        char body[256];
+        (void)snprintf(body, sizeof body,
+                       "{\"id\":\"row %zu\",\"pose\":{\"a\":{\"center\":[%zu,50,0]}},\"queries\":["
+                       "{\"kind\":\"point\",\"points\":[[%zu,50,0]],\"at\":%s}]}",
+                       i, 10 * i, 10 * i, rows[i]);
+        char *first = answer_to(body);
+        ck_assert_msg(strstr(first, "{\"boxes\":[\"a\"]}") != NULL, "%s", first);
+        free(answer_to("{\"pose\":{\"a\":{\"center\":[0,90,0]}}}"));
+        char *second = answer_to(body);
+        same_but_repeated(first, second);
+        free(first);
+        free(second);
+    }
+    /* a state that was prolonged since then is named by the time that was asked for */
+    static const char still[] =
+        "{\"id\":\"still\",\"time\":1010,\"pose\":{\"a\":{\"center\":[0,60,0]}},"
+        "\"queries\":[{\"kind\":\"point\",\"points\":[[0,60,0]],\"at\":{\"ago\":0}}]}";
+    char *first = answer_to(still);
+    free(answer_to("{\"time\":1020}"));
+    free(answer_to("{\"time\":1030,\"pose\":{\"a\":{\"center\":[0,90,0]}}}"));
+    char *second = answer_to(still);
+    same_but_repeated(first, second);
+    free(first);
+    free(second);
+    /* moments that lay after the state when it was made, and no longer do */
+    static const char *const later[] = {"{\"time\":1031,\"clamp\":true}",
+                                        "{\"revision\":99,\"clamp\":true}"};
+    for (size_t i = 0; i < sizeof later / sizeof later[0]; i++) {
+        char body[256];
+        (void)snprintf(
+            body, sizeof body,
+            "{\"id\":\"later %zu\",\"pose\":{\"a\":{\"center\":[%zu,70,0]}},\"queries\":["
+            "{\"kind\":\"point\",\"points\":[[%zu,70,0]],\"at\":%s}]}",
+            i, 10 * i, 10 * i, later[i]);
+        for (int times = 0; times < 2; times++) {
+            expect(client, "POST", COMMIT, body, 200,
+                   "{\"results\":[{\"results\":[{\"boxes\":[\"a\"]}]}]}");
+            free(answer_to("{\"pose\":{\"a\":{\"center\":[0,90,0]}}}"));
+        }
+    }
+    printf("%d moments were asked again\n", (int)COUNT + 3);
+}
+END_TEST
+
 /* A client may build the commit anew from a map that has no order. */
 START_TEST(a_commit_that_comes_again_in_another_order_gets_the_ids_of_its_names)
 {
@@ -235,6 +288,22 @@ START_TEST(queries_beyond_the_history_have_a_problem_in_place_of_their_result)
 }
 END_TEST
 
+/* The clock comes to the same time again, with another state. */
+START_TEST(a_time_before_the_clock_started_anew_is_gone)
+{
+    static const char body[] =
+        "{\"id\":\"first\",\"time\":1020,\"pose\":{\"a\":{\"center\":[5,0,0]}},\"queries\":["
+        "{\"kind\":\"all-pairs\",\"at\":{\"time\":1010}},"
+        "{\"kind\":\"ray\",\"rays\":{\"origins\":[5,5,0],\"targets\":[5,0,0],\"times\":[1020]}}]}";
+    free(answer_to(body));
+    free(answer_to("{\"time\":1000,\"restart\":true,\"remove\":[\"a\"]}"));
+    free(answer_to("{\"time\":1030,\"remove\":[\"b\"]}"));
+    expect(client, "POST", COMMIT, body, 200,
+           "{\"revision\":2,\"repeated\":true,\"results\":[{\"problem\":{\"status\":410}},"
+           "{\"problem\":{\"status\":410}}]}");
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("commit_ids");
@@ -242,12 +311,15 @@ int main(void)
     tcase_add_checked_fixture(tc, setup, teardown);
     tcase_set_timeout(tc, test_patience(60));
     tcase_add_test(tc, a_repeated_commit_gets_the_former_answer_whole);
+    tcase_add_test(tc,
+                   a_repeated_commit_is_asked_of_its_own_state_and_not_of_a_later_one_of_its_time);
     tcase_add_test(tc, a_commit_that_comes_again_in_another_order_gets_the_ids_of_its_names);
     tcase_add_test(tc, many_puts_may_come_again_in_another_order);
     tcase_add_test(tc, conditions_that_held_then_are_not_judged_again);
     tcase_add_test(tc, ids_belong_to_a_scene_and_go_with_it);
     tcase_add_test(tc, an_id_is_refused_that_is_none);
     tcase_add_test(tc, queries_beyond_the_history_have_a_problem_in_place_of_their_result);
+    tcase_add_test(tc, a_time_before_the_clock_started_anew_is_gone);
     suite_add_tcase(suite, tc);
     return test_main(suite);
 }
