@@ -315,12 +315,29 @@ struct obb_future obb_history_tail_future(const struct obb_history *history)
                                .commits = history->commits};
 }
 
+/* What is within reach: the states from `oldest` to `newest`, up to the moment `last`. */
+struct reach {
+    size_t oldest, newest;
+    obb_moment first, last;
+};
+
+static struct reach reach_of(const struct obb_history *history, const struct obb_future *future)
+{
+    const size_t newest = count_in(history, future) - 1;
+    const size_t oldest = future == NULL ? history->unreachable : unreachable_in(history, future);
+    return (struct reach){
+        .oldest = oldest,
+        .newest = newest,
+        .first = {revision_in(history, oldest), time_in(history, future, oldest)},
+        .last = {revision_in(history, newest), until_in(history, future, newest)}};
+}
+
 /* Returns the last state within reach that began at t or before. t is not before the oldest
  * state. */
 static size_t state_at(const struct obb_history *history, const struct obb_future *future,
-                       size_t oldest, double t)
+                       const struct reach *reach, double t)
 {
-    size_t low = oldest, high = count_in(history, future); /* the state is in [low, high) */
+    size_t low = reach->oldest, high = reach->newest + 1; /* the state is in [low, high) */
     while (high - low > 1) {
         const size_t middle = low + (high - low) / 2;
         if (time_in(history, future, middle) <= t)
@@ -331,12 +348,20 @@ static size_t state_at(const struct obb_history *history, const struct obb_futur
     return low;
 }
 
-static struct obb_history_position position_at_time(const struct obb_history *history,
-                                                    const struct obb_future *future, size_t oldest,
-                                                    double t, bool no_interpolation)
+/* Returns the time up to which a state within reach holds. */
+static double until_within(const struct obb_history *history, const struct obb_future *future,
+                           const struct reach *reach, size_t i)
 {
-    const size_t i = state_at(history, future, oldest, t);
-    const double until = until_in(history, future, i);
+    return i == reach->newest ? reach->last.time : until_in(history, future, i);
+}
+
+static struct obb_history_position position_at_time(const struct obb_history *history,
+                                                    const struct obb_future *future,
+                                                    const struct reach *reach, double t,
+                                                    bool no_interpolation)
+{
+    const size_t i = state_at(history, future, reach, t);
+    const double until = until_within(history, future, reach, i);
     struct obb_history_position position = {.index = i, .at = {revision_in(history, i), t}};
     if (no_interpolation) {
         position.at.time = t < until ? time_in(history, future, i) : until;
@@ -347,31 +372,30 @@ static struct obb_history_position position_at_time(const struct obb_history *hi
     return position;
 }
 
-obb_status obb_history_find(const struct obb_history *history, const struct obb_future *future,
-                            const obb_at *at, struct obb_history_position *out,
-                            obb_moment *out_oldest, obb_moment *out_newest)
+static obb_status find_within(const struct obb_history *history, const struct obb_future *future,
+                              const struct reach *reach, const obb_at *at,
+                              struct obb_history_position *out, obb_moment *out_oldest,
+                              obb_moment *out_newest)
 {
-    const size_t newest = count_in(history, future) - 1;
-    const size_t oldest = future == NULL ? history->unreachable : unreachable_in(history, future);
-    const obb_moment first = {revision_in(history, oldest), time_in(history, future, oldest)};
-    const obb_moment last = {revision_in(history, newest), until_in(history, future, newest)};
+    const obb_moment first = reach->first, last = reach->last;
     bool before = false, after = false;
-    struct obb_history_position position = {.index = newest, .at = last};
+    struct obb_history_position position = {.index = reach->newest, .at = last};
     if (at->kind == OBB_AT_REVISION) {
         before = at->revision < first.revision;
         after = at->revision > last.revision;
         if (before) {
-            position = (struct obb_history_position){.index = oldest, .at = first};
+            position = (struct obb_history_position){.index = reach->oldest, .at = first};
         } else if (!after) {
-            position.index = oldest + (size_t)(at->revision - first.revision);
-            position.at = (obb_moment){at->revision, until_in(history, future, position.index)};
+            const size_t i = reach->oldest + (size_t)(at->revision - first.revision);
+            position.index = i;
+            position.at = (obb_moment){at->revision, until_within(history, future, reach, i)};
         }
     } else if (at->kind != OBB_AT_NOW) {
         const double t = at->kind == OBB_AT_TIME ? at->time : last.time - at->time;
         before = t < first.time;
         after = !(t <= last.time);
         if (!after) /* if several states begin at the oldest time, the last one holds there */
-            position = position_at_time(history, future, oldest, before ? first.time : t,
+            position = position_at_time(history, future, reach, before ? first.time : t,
                                         at->no_interpolation);
     }
     if ((before || after) && !at->clamp) {
@@ -384,4 +408,31 @@ obb_status obb_history_find(const struct obb_history *history, const struct obb_
     position.clamped = before || after;
     *out = position;
     return OBB_OK;
+}
+
+obb_status obb_history_find(const struct obb_history *history, const struct obb_future *future,
+                            const obb_at *at, struct obb_history_position *out,
+                            obb_moment *out_oldest, obb_moment *out_newest)
+{
+    const struct reach reach = reach_of(history, future);
+    return find_within(history, future, &reach, at, out, out_oldest, out_newest);
+}
+
+obb_status obb_history_find_as_of(const struct obb_history *history, const obb_moment *present,
+                                  const obb_at *at, struct obb_history_position *out,
+                                  obb_moment *out_oldest, obb_moment *out_newest)
+{
+    struct reach reach = reach_of(history, NULL);
+    if (present->revision < reach.first.revision) {
+        if (out_oldest != NULL)
+            *out_oldest = reach.first;
+        if (out_newest != NULL)
+            *out_newest = reach.last;
+        return OBB_GONE;
+    }
+    if (present->revision <= reach.last.revision) {
+        reach.newest = reach.oldest + (size_t)(present->revision - reach.first.revision);
+        reach.last = *present;
+    }
+    return find_within(history, NULL, &reach, at, out, out_oldest, out_newest);
 }

@@ -240,18 +240,29 @@ static obb_status share(struct obb_scene *scene, const struct obb_history_positi
     return OBB_OK;
 }
 
+/* The states among which moments are looked for. */
+struct among {
+    bool tail;
+    const obb_moment *present; /* without the tail: the newest moment; NULL: what it is now */
+};
+
 /* Opens the states of one of the moments that obb_views_open opens, whose index is fault->index. */
-static obb_status open_moments(struct obb_scene *scene, const obb_needed_moment *needed, bool tail,
-                               struct obb_arena *arena, struct obb_view **views,
+static obb_status open_moments(struct obb_scene *scene, const obb_needed_moment *needed,
+                               struct among among, struct obb_arena *arena, struct obb_view **views,
                                struct obb_view **opened, size_t *opened_count, obb_fault *fault)
 {
     const size_t count = obb_needed_count(needed);
     for (fault->member = 0; fault->member < count; fault->member++) {
         const obb_at at = obb_needed_at(needed, fault->member);
         struct obb_history_position position;
-        obb_status st = find(scene, &at, tail, &position, &fault->oldest, &fault->newest);
+        obb_moment *const oldest = &fault->oldest, *const newest = &fault->newest;
+        obb_status st = among.present == NULL
+                            ? find(scene, &at, among.tail, &position, oldest, newest)
+                            : obb_history_find_as_of(&scene->history, among.present, &at, &position,
+                                                     oldest, newest);
         if (st == OBB_OK)
-            st = share(scene, &position, tail, arena, &views[fault->member], opened, opened_count);
+            st = share(scene, &position, among.tail, arena, &views[fault->member], opened,
+                       opened_count);
         if (st != OBB_OK)
             return st;
     }
@@ -259,15 +270,15 @@ static obb_status open_moments(struct obb_scene *scene, const obb_needed_moment 
 }
 
 static obb_status open_many(struct obb_scene *scene, const obb_needed_moment *moments, size_t count,
-                            bool tail, struct obb_arena *arena, struct obb_view **out_views,
-                            struct obb_view **out_opened, size_t *out_opened_count,
-                            obb_fault *out_fault)
+                            struct among among, struct obb_arena *arena,
+                            struct obb_view **out_views, struct obb_view **out_opened,
+                            size_t *out_opened_count, obb_fault *out_fault)
 {
     obb_status st = OBB_OK;
     obb_fault fault = {.group = OBB_GROUP_MOMENT};
     *out_opened_count = 0;
     for (; fault.index < count; fault.index++) {
-        st = open_moments(scene, &moments[fault.index], tail, arena, out_views, out_opened,
+        st = open_moments(scene, &moments[fault.index], among, arena, out_views, out_opened,
                           out_opened_count, &fault);
         if (st != OBB_OK)
             break;
@@ -285,7 +296,19 @@ obb_status obb_views_open(struct obb_scene *scene, const obb_needed_moment *mome
                           struct obb_view **out_opened, size_t *out_opened_count,
                           obb_fault *out_fault)
 {
-    return open_many(scene, moments, count, false, arena, out_views, out_opened, out_opened_count,
+    const struct among published = {.tail = false};
+    return open_many(scene, moments, count, published, arena, out_views, out_opened,
+                     out_opened_count, out_fault);
+}
+
+obb_status obb_views_open_as_of(struct obb_scene *scene, const obb_moment *present,
+                                const obb_needed_moment *moments, size_t count,
+                                struct obb_arena *arena, struct obb_view **out_views,
+                                struct obb_view **out_opened, size_t *out_opened_count,
+                                obb_fault *out_fault)
+{
+    const struct among earlier = {.tail = false, .present = present};
+    return open_many(scene, moments, count, earlier, arena, out_views, out_opened, out_opened_count,
                      out_fault);
 }
 
@@ -294,7 +317,8 @@ obb_status obb_views_open_tail(struct obb_scene *scene, const obb_needed_moment 
                                struct obb_view **out_opened, size_t *out_opened_count,
                                obb_fault *out_fault)
 {
-    return open_many(scene, moments, count, true, arena, out_views, out_opened, out_opened_count,
+    const struct among all = {.tail = true};
+    return open_many(scene, moments, count, all, arena, out_views, out_opened, out_opened_count,
                      out_fault);
 }
 

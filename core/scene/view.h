@@ -63,6 +63,13 @@ obb_status obb_views_open(struct obb_scene *scene, const obb_needed_moment *mome
                           struct obb_view **out_opened, size_t *out_opened_count,
                           obb_fault *out_fault);
 
+/* Does the same with what the moments meant when `present` was the newest moment. OBB_GONE also, and of any moment, if the state of `present` is out of reach. */
+obb_status obb_views_open_as_of(struct obb_scene *scene, const obb_moment *present,
+                                const obb_needed_moment *moments, size_t count,
+                                struct obb_arena *arena, struct obb_view **out_views,
+                                struct obb_view **out_opened, size_t *out_opened_count,
+                                obb_fault *out_fault);
+
 /* Does the same with the tail, as obb_view_open_tail. */
 obb_status obb_views_open_tail(struct obb_scene *scene, const obb_needed_moment *moments,
                                size_t count, struct obb_arena *arena, struct obb_view **out_views,

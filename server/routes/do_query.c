@@ -229,75 +229,16 @@ bool srv_plans_room(struct srv_plans *p, struct srv_request *request, const obb_
 
 /* ---- Opening views --------------------------------------------------------------------------- */
 
-/* Returns the moment that means what `at` meant when `present` was the present. A moment at which a
- * later state holds by now becomes the revision of `present`. `superseded`: so it is at the time of
- * `present`, which later commits have, too. */
-static obb_at recalled_at(obb_at at, const obb_moment *present, bool superseded)
-{
-    if (at.kind == OBB_AT_AGO) {
-        at.kind = OBB_AT_TIME;
-        at.time = present->time - at.time;
-    }
-    const bool later = at.kind == OBB_AT_TIME
-                           ? at.time > present->time || (superseded && !(at.time < present->time))
-                           : at.kind == OBB_AT_NOW || at.revision > present->revision;
-    if (later) {
-        at.kind = OBB_AT_REVISION;
-        at.revision = present->revision;
-    }
-    return at;
-}
-
-/* Lets the moments mean what they meant when p->present was the present. If the history has given
- * that state up, they all mean that state, and so are gone: after a restart of the clock, a time
- * would mean another state. */
-static obb_status recall(struct srv_plans *p)
-{
-    struct obb_arena *arena = &p->work.request->arena;
-    obb_needed_moment *moments = obb_arena_alloc(arena, p->count, sizeof *moments);
-    if (moments == NULL)
-        return OBB_NO_MEMORY;
-    const obb_at made = {.kind = OBB_AT_REVISION, .revision = p->present.revision};
-    obb_scene_info info;
-    obb_scene_info_without_bounds(p->scene, &info);
-    const bool gone = info.oldest.revision > made.revision;
-    bool superseded = false;
-    if (!gone) {
-        const obb_needed_moment then = {.at = {.kind = OBB_AT_TIME, .time = p->present.time},
-                                        .dimensions = p->moments[0].dimensions};
-        const obb_status status =
-            obb_views_open(p->scene, &then, 1, arena, p->views, p->opened, &p->opened_count, NULL);
-        if (status != OBB_OK)
-            return status;
-        superseded = obb_view_info_get(p->views[0])->at.revision != made.revision;
-    }
-    for (size_t i = 0; i < p->count; i++) {
-        moments[i] = p->moments[i];
-        if (gone) {
-            moments[i].times = NULL;
-            moments[i].at = made;
-        } else if (moments[i].times == NULL) {
-            moments[i].at = recalled_at(moments[i].at, &p->present, superseded);
-        }
-    }
-    p->moments = moments;
-    return OBB_OK;
-}
-
 /* The loop, or a worker while the scene is locked. */
 static void open_views(struct srv_plans *p)
 {
-    const obb_status status = p->recalled && p->count > 0 ? recall(p) : OBB_OK;
-    if (status != OBB_OK) {
-        atomic_store(&p->status, (int)status);
-        return;
-    }
-    const size_t before = p->opened_count; /* for which there is room, see srv_plans_room */
-    size_t opened = 0;
-    atomic_store(&p->status,
-                 (int)obb_views_open(p->scene, p->moments, p->count, &p->work.request->arena,
-                                     p->views, p->opened + before, &opened, &p->fault));
-    p->opened_count = before + opened;
+    struct obb_arena *arena = &p->work.request->arena;
+    const obb_status status =
+        p->recalled ? obb_views_open_as_of(p->scene, &p->present, p->moments, p->count, arena,
+                                           p->views, p->opened, &p->opened_count, &p->fault)
+                    : obb_views_open(p->scene, p->moments, p->count, arena, p->views, p->opened,
+                                     &p->opened_count, &p->fault);
+    atomic_store(&p->status, (int)status);
 }
 
 /* Returns the pointer to moment i of a query. */

@@ -4,6 +4,10 @@
 #include "tests/support/test.h"
 #include "tests/support/tick.h"
 
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
 START_TEST(a_view_that_finds_no_memory_is_not_opened)
 {
     struct obb_scene *scene = tick_scene(500, 64);
@@ -151,6 +155,107 @@ START_TEST(the_times_of_a_moment_are_opened_one_by_one)
 }
 END_TEST
 
+/* What a moment means if `present` is the newest moment, as `seen` says it. */
+static sight seen_as_of(struct obb_scene *scene, obb_moment present, obb_at at)
+{
+    const obb_needed_moment moment = {.at = at, .dimensions = 3};
+    struct obb_view *view, *opened;
+    size_t opened_count;
+    struct obb_arena arena;
+    sight out = {.text = "gone"};
+    obb_arena_init(&arena);
+    const obb_status st = obb_views_open_as_of(scene, &present, &moment, 1, &arena, &view, &opened,
+                                               &opened_count, NULL);
+    ck_assert(st == OBB_OK || st == OBB_GONE);
+    ck_assert_uint_eq(opened_count, st == OBB_OK);
+    if (st == OBB_OK) {
+        out = seen_in(view);
+        obb_view_close(opened);
+    }
+    obb_arena_fini(&arena);
+    return out;
+}
+
+enum { ASKED = 12 };
+
+/* A present, and what was seen then. */
+struct earlier {
+    obb_moment present;
+    obb_at at[ASKED];
+    sight saw[ASKED];
+};
+
+static obb_at random_moment(test_rng *rng, obb_moment present)
+{
+    const double back = (double)test_below(rng, 24) / 2 - 2;
+    const obb_at moments[] = {{.kind = OBB_AT_NOW},
+                              at_revision(present.revision + 2 - test_below(rng, 10)),
+                              at_time(present.time - back),
+                              at_time(present.time),
+                              at_ago(back),
+                              at_ago(0)};
+    obb_at at = moments[test_below(rng, sizeof moments / sizeof moments[0])];
+    at = test_below(rng, 3) == 0 ? held(at) : at;
+    return test_below(rng, 3) == 0 ? clamped(at) : at;
+}
+
+/* Among the commits are some that keep the time and some that only prolong the state before. What
+ * was seen at once is the expectation, as long as its state is within reach. */
+START_TEST(as_of_an_earlier_present_moments_mean_what_they_meant_then)
+{
+    enum { COMMITS = 40, SPAN = 12 };
+    static const char *const words[] = {"a:", "a!", "+b:", "-b +b:", "+a:"};
+    enum { WORDS = sizeof words / sizeof words[0] };
+    static struct earlier earlier[COMMITS];
+    size_t same = 0, gone = 0, differ_now = 0;
+    test_rng rng = {.s = 20261130};
+    for (size_t round = 0; round < test_effort(30); round++) {
+        struct obb_scene *scene = tick_scene(SPAN, 10);
+        double time = 100;
+        tick(scene, time, "+a:1 +b:2");
+        for (size_t c = 0; c < COMMITS; c++) {
+            char line[64];
+            const size_t word = test_below(&rng, WORDS + 1);
+            (void)snprintf(line, sizeof line, "%s%d", words[word % WORDS],
+                           (int)test_below(&rng, 1000));
+            time += (double)(test_below(&rng, 2) * test_below(&rng, 4));
+            struct earlier *e = &earlier[c];
+            e->present = tick(scene, time, word == WORDS ? "" : line).moment;
+            for (size_t k = 0; k < ASKED; k++) {
+                e->at[k] = random_moment(&rng, e->present);
+                e->saw[k] = seen(scene, e->at[k]);
+            }
+            obb_scene_info info;
+            obb_scene_info_without_bounds(scene, &info);
+            for (size_t i = 0; i <= c * ASKED + ASKED - 1; i++) {
+                e = &earlier[i / ASKED];
+                const obb_at at = e->at[i % ASKED];
+                const char *saw = e->saw[i % ASKED].text;
+                const uint64_t revision = strtoull(saw, NULL, 10);
+                const bool was_gone = strncmp(saw, "gone", 4) == 0;
+                const bool left = e->present.revision < info.oldest.revision;
+                if (!left && !was_gone && at.clamp && revision < info.oldest.revision)
+                    continue; /* the oldest state is another one by now */
+                const sight sees = seen_as_of(scene, e->present, at);
+                if (left || was_gone || revision < info.oldest.revision) {
+                    ck_assert_str_eq(sees.text, "gone");
+                    gone++;
+                } else {
+                    ck_assert_str_eq(sees.text, saw);
+                    differ_now += strcmp(seen(scene, at).text, saw) != 0;
+                    same++;
+                }
+            }
+        }
+        ck_assert(obb_scene_validate(scene));
+        obb_scene_destroy(scene);
+    }
+    printf("%zu moments meant the same, which %zu would not now; %zu were gone\n", same, differ_now,
+           gone);
+    ck_assert(same > 10000 && differ_now > 1000 && gone > 10000);
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("view");
@@ -160,6 +265,7 @@ int main(void)
     tcase_add_test(tc, views_that_are_opened_together_share_their_states);
     tcase_add_test(tc, a_view_leads_to_the_later_states_also_beyond_the_history);
     tcase_add_test(tc, the_times_of_a_moment_are_opened_one_by_one);
+    tcase_add_test(tc, as_of_an_earlier_present_moments_mean_what_they_meant_then);
     suite_add_tcase(suite, tc);
     return test_main(suite);
 }
