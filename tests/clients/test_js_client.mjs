@@ -651,6 +651,8 @@ test("a token is asked for when there is none, and again when it is refused", as
     const knows = connect(guarded.url, { token: async (refused) => asked.push(refused) && (refused ? token : "an old one") });
     await knows.scene("yard").put({ a: CUBE(0) });
     assert.deepEqual(asked, [false, true]);
+    const atOnce = connect(guarded.url, { token: (refused) => (refused ? token : "an old one") });
+    assert.equal((await atOnce.request("GET", "/v1/scenes")).status, 200);
     await assert.rejects(connect(guarded.url, { token: "wrong" }).request("GET", "/v1/scenes"), { status: 401 });
     process.env.OBBD_TOKEN = token;
     assert.equal((await connect(guarded.url).request("GET", "/v1/scenes")).status, 200);

@@ -45,7 +45,8 @@ export interface Reply<T = unknown> {
 
 /** Gives a token; `refused` says that a request was refused with the one before, or for want of one. With an empty one requests are
  * sent without. */
-export type Token = string | ((refused: boolean) => Promise<string>);
+export type Token = string | AskToken;
+type AskToken = (refused: boolean) => string | Promise<string>;
 
 export interface Settings {
     token?: Token | undefined;
@@ -116,8 +117,9 @@ export class Sender {
         const given = (error: Disconnected | Problem) =>
             seen.cut && request.changes ? new Unknown(`${error.message}; the change was made or not`, { cause: error }) : error;
         try {
-            if (this.token === undefined && typeof this.settings.token === "function")
-                this.token = await within(this.settings.token(false), stop);
+            const ask = this.settings.token;
+            if (this.token === undefined && typeof ask === "function")
+                this.token = await within((async () => ask(false))(), stop);
             const sent = this.written(request);
             for (let attempt = 0; ; attempt++) {
                 let wait = Math.min(WAIT_MS.most, WAIT_MS.first * 2 ** attempt) * (0.5 + Math.random() / 2);
@@ -132,10 +134,10 @@ export class Sender {
                     failure = error;
                 }
                 if (failure instanceof Problem) {
-                    if (failure.status === 401 && typeof this.settings.token === "function" && !seen.refusedToken) {
+                    if (failure.status === 401 && typeof ask === "function" && !seen.refusedToken) {
                         seen.refusedToken = true;
                         const { Authorization } = sent.headers;
-                        const another = this.anotherToken(this.settings.token, Authorization);
+                        const another = this.anotherToken(ask, Authorization);
                         await within(another, stop).catch((error) => {
                             throw error instanceof Disconnected ? given(error) : error;
                         });
@@ -160,9 +162,9 @@ export class Sender {
     }
 
     /** Asks for a token in place of the one that was refused; once, however many requests were refused with it. */
-    private async anotherToken(ask: (refused: boolean) => Promise<string>, refused: string | undefined): Promise<void> {
+    private async anotherToken(ask: AskToken, refused: string | undefined): Promise<void> {
         if (this.authorization().Authorization !== refused) return; // another request has got one meanwhile
-        this.asking ??= ask(true).finally(() => {
+        this.asking ??= (async () => ask(true))().finally(() => {
             this.asking = undefined;
         });
         this.token = await this.asking;
