@@ -30,10 +30,11 @@ static char folder[64], data[96];
 static struct test_daemon obbd;
 static struct http_client *client;
 
-/* With an option beside --data, and its value, if it has one. */
+/* With an option beside --data, and its value, if it has one. A slow machine may take its time. */
 static void start_with(const char *option, const char *value)
 {
-    daemon_start(&obbd, (const char *[]){"--data", data, option, value, NULL});
+    daemon_start(&obbd, (const char *[]){"--data", data, "--request-timeout", "600000", option,
+                                         value, NULL});
     client = http_open(obbd.url);
     struct http_answer answer = {0};
     while (answer.status != 200) { /* until all scenes are loaded */
