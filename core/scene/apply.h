@@ -21,13 +21,12 @@ obb_status obb_apply_expiry(struct obb_apply *apply);
  * and must be undone. */
 obb_status obb_apply_run(struct obb_apply *apply, obb_fault *fault);
 
-/* Checks the parts that a put states. box_forms.h makes whole boxes canonical, but
- * single parts may come from anywhere. OBB_BAD_NUMBER, OBB_BAD_EXTENT, OBB_BAD_NAME,
- * OBB_BAD_VALUE. */
+/* Checks the parts that a put states. box_forms.h makes whole boxes canonical, but single parts may
+ * come from anywhere. OBB_BAD_NUMBER, OBB_BAD_EXTENT, OBB_BAD_NAME, OBB_BAD_VALUE. */
 obb_status obb_apply_check_put(const obb_put *put);
 
-/* Makes or moves a frame. If boxes may stand in it that must be posed now, *out_rig is
- * its rig, and otherwise NULL. OBB_BAD_NUMBER and the errors of obb_apply_create_frame. */
+/* Makes or moves a frame. If boxes may stand in it that must be posed now, *out_rig is its rig, and
+ * otherwise NULL. OBB_BAD_NUMBER and the errors of obb_apply_create_frame. */
 obb_status obb_apply_pose_frame(struct obb_apply *apply, const obb_pose *pose,
                                 const struct obb_rig **out_rig);
 

@@ -5,8 +5,8 @@
 #include "core/scene/applying.h"
 #include "core/scene/view.h"
 
-/* Begins as obb_apply_init does, to make the boxes and frames of the view's state in a scene that has none, and
- * that hashes names by the key of the view's scene. */
+/* Begins as obb_apply_init does, to make the boxes and frames of the view's state in a scene that
+ * has none, and that hashes names by the key of the view's scene. */
 obb_status obb_apply_init_copy(struct obb_apply *apply, struct obb_scene *scene,
                                const obb_edit *edit, const struct obb_view *view,
                                struct obb_arena *arena);
@@ -16,8 +16,8 @@ obb_status obb_apply_init_copy(struct obb_apply *apply, struct obb_scene *scene,
 obb_status obb_apply_copy(struct obb_apply *apply, const struct obb_view *view,
                           const atomic_bool *cancel);
 
-/* Begins as obb_apply_init does, to make copies of `count` boxes in a scene that has none, and then to apply
- * `edit`. */
+/* Begins as obb_apply_init does, to make copies of `count` boxes in a scene that has none, and then
+ * to apply `edit`. */
 obb_status obb_apply_init_laid(struct obb_apply *apply, struct obb_scene *scene,
                                const obb_edit *edit, size_t count, struct obb_arena *arena);
 

@@ -6,8 +6,8 @@
 #include "core/scene/applying.h"
 #include "core/scene/effects.h"
 
-/* Begins as obb_apply_init does, to apply `effects` in place of an edit. `edit` holds the effects' time and
- * settings, and no entry. There is no limit of boxes. OBB_NO_MEMORY. */
+/* Begins as obb_apply_init does, to apply `effects` in place of an edit. `edit` holds the effects'
+ * time and settings, and no entry. There is no limit of boxes. OBB_NO_MEMORY. */
 obb_status obb_apply_init_effects(struct obb_apply *apply, struct obb_scene *scene,
                                   const obb_edit *edit, const obb_effects *effects, int dimensions,
                                   struct obb_arena *arena);

@@ -1,5 +1,5 @@
-/* A commit while its entries are applied: the versions of boxes and frames that it makes and ends so
- * far. Internal to core/scene.
+/* A commit while its entries are applied: the versions of boxes and frames that it makes and ends
+ * so far. Internal to core/scene.
  *
  * New versions are written into slots of their own and born at a revision that no view has yet, so
  * readers pass over them. Nothing that a view may see changes before the commit. Each function

@@ -63,7 +63,8 @@ obb_status obb_views_open(struct obb_scene *scene, const obb_needed_moment *mome
                           struct obb_view **out_opened, size_t *out_opened_count,
                           obb_fault *out_fault);
 
-/* Does the same with what the moments meant when `present` was the newest moment. OBB_GONE also, and of any moment, if the state of `present` is out of reach. */
+/* Does the same with what the moments meant when `present` was the newest moment. If the state of
+ * `present` is out of reach: OBB_GONE, whatever the first moment is. */
 obb_status obb_views_open_as_of(struct obb_scene *scene, const obb_moment *present,
                                 const obb_needed_moment *moments, size_t count,
                                 struct obb_arena *arena, struct obb_view **out_views,
