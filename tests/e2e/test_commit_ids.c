@@ -84,70 +84,61 @@ START_TEST(a_repeated_commit_gets_the_former_answer_whole)
 }
 END_TEST
 
+/* Makes a commit whose answer must hold `sought`, then the commits `between` (NULL-terminated), and
+ * then the first one again: the answer must be the same. */
+static void comes_again_whole(const char *body, const char *sought, const char *const *between)
+{
+    char *first = answer_to(body);
+    ck_assert_msg(strstr(first, sought) != NULL, "%s", first);
+    for (; *between != NULL; between++)
+        free(answer_to(*between));
+    char *second = answer_to(body);
+    same_but_repeated(first, second);
+    free(first);
+    free(second);
+}
+
 /* A commit that states no time keeps that of the commit before, so a moment of the clock alone does
  * not tell the two states apart. */
 START_TEST(a_repeated_commit_is_asked_of_its_own_state_and_not_of_a_later_one_of_its_time)
 {
-    static const char *const rows[] = {"{\"ago\":0}", "{\"time\":1000}",
-                                       "{\"time\":1000,\"interpolate\":false}",
-                                       "{\"ago\":0,\"clamp\":true}"};
+    static const char away[] = "{\"pose\":{\"a\":{\"center\":[0,90,0]}}}";
+    static const char *const then[] = {away, NULL};
+    static const char *const later[] = {"{\"time\":1005,\"pose\":{\"a\":{\"center\":[0,90,0]}}}",
+                                        NULL};
+    static const char found[] = "{\"boxes\":[\"a\"]}",
+                      clamped[] = "\"clamped\":true},\"results\":[{\"boxes\":[\"a\"]}";
+    static const struct {
+        const char *at, *sought;
+        const char *const *between;
+    } rows[] = {{"{\"ago\":0}", found, then},
+                {"{\"time\":1000}", found, then},
+                {"{\"time\":1000,\"interpolate\":false}", found, then},
+                {"{\"ago\":0,\"clamp\":true}", found, then},
+                /* moments that lie after the state, and not after what comes later */
+                {"{\"time\":1001,\"clamp\":true}", clamped, later},
+                {"{\"revision\":13,\"clamp\":true}", clamped, later}};
     enum { COUNT = sizeof rows / sizeof rows[0] };
     for (size_t i = 0; i < COUNT; i++) {
         char body[256];
         (void)snprintf(body, sizeof body,
                        "{\"id\":\"row %zu\",\"pose\":{\"a\":{\"center\":[%zu,50,0]}},\"queries\":["
                        "{\"kind\":\"point\",\"points\":[[%zu,50,0]],\"at\":%s}]}",
-                       i, 10 * i, 10 * i, rows[i]);
-        char *first = answer_to(body);
-        ck_assert_msg(strstr(first, "{\"boxes\":[\"a\"]}") != NULL, "%s", first);
-        free(answer_to("{\"pose\":{\"a\":{\"center\":[0,90,0]}}}"));
-        char *second = answer_to(body);
-        same_but_repeated(first, second);
-        free(first);
-        free(second);
+                       i, 10 * i, 10 * i, rows[i].at);
+        comes_again_whole(body, rows[i].sought, rows[i].between);
     }
     /* a state that was prolonged since then is named by the time that was asked for */
-    static const char still[] =
+    comes_again_whole(
         "{\"id\":\"still\",\"time\":1010,\"pose\":{\"a\":{\"center\":[0,60,0]}},"
-        "\"queries\":[{\"kind\":\"point\",\"points\":[[0,60,0]],\"at\":{\"ago\":0}}]}";
-    char *first = answer_to(still);
-    free(answer_to("{\"time\":1020}"));
-    free(answer_to("{\"time\":1030,\"pose\":{\"a\":{\"center\":[0,90,0]}}}"));
-    char *second = answer_to(still);
-    same_but_repeated(first, second);
-    free(first);
-    free(second);
-    /* moments that lay after the state when it was made, and no longer do */
-    static const char *const later[] = {"{\"time\":1031,\"clamp\":true}",
-                                        "{\"revision\":99,\"clamp\":true}"};
-    for (size_t i = 0; i < sizeof later / sizeof later[0]; i++) {
-        char body[256];
-        (void)snprintf(
-            body, sizeof body,
-            "{\"id\":\"later %zu\",\"pose\":{\"a\":{\"center\":[%zu,70,0]}},\"queries\":["
-            "{\"kind\":\"point\",\"points\":[[%zu,70,0]],\"at\":%s}]}",
-            i, 10 * i, 10 * i, later[i]);
-        first = answer_to(body);
-        ck_assert_msg(strstr(first, "{\"boxes\":[\"a\"]}") != NULL, "%s", first);
-        ck_assert_msg(strstr(first, "\"clamped\":true") != NULL, "%s", first);
-        free(answer_to("{\"pose\":{\"a\":{\"center\":[0,90,0]}}}"));
-        second = answer_to(body);
-        same_but_repeated(first, second);
-        free(first);
-        free(second);
-    }
-    /* the time of a ray */
-    static const char shot[] =
-        "{\"id\":\"shot\",\"pose\":{\"a\":{\"center\":[0,0,0]}},\"queries\":[{\"kind\":\"ray\","
-        "\"rays\":{\"origins\":[0,5,0],\"targets\":[0,0,0],\"times\":[1030]}}]}";
-    first = answer_to(shot);
-    ck_assert_msg(strstr(first, "\"box\":\"a\"") != NULL, "%s", first);
-    free(answer_to("{\"pose\":{\"a\":{\"center\":[0,90,0]}}}"));
-    second = answer_to(shot);
-    same_but_repeated(first, second);
-    free(first);
-    free(second);
-    printf("%d moments were asked again\n", (int)COUNT + 4);
+        "\"queries\":[{\"kind\":\"point\",\"points\":[[0,60,0]],\"at\":{\"ago\":0}}]}",
+        found,
+        (const char *const[]){"{\"time\":1020}",
+                              "{\"time\":1030,\"pose\":{\"a\":{\"center\":[0,90,0]}}}", NULL});
+    comes_again_whole(
+        "{\"id\":\"shot\",\"pose\":{\"a\":{\"center\":[0,0,0]}},\"queries\":[{\"kind\":"
+        "\"ray\",\"rays\":{\"origins\":[0,5,0],\"targets\":[0,0,0],\"times\":[1030]}}]}",
+        "\"box\":\"a\"", then);
+    printf("%d moments were asked again\n", (int)COUNT + 2);
 }
 END_TEST
 

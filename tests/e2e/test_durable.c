@@ -1043,23 +1043,30 @@ static void end_small(void)
     ck_assert_int_eq(rmdir(folder), 0);
 }
 
+/* Puts boxes until the disk is full, and sees that what was refused is not there. Returns how many
+ * puts were answered. */
+static unsigned put_until_full(void)
+{
+    enum { MOST = 200 };
+    unsigned good = 0;
+    long status;
+    while ((status = put_many(good)) == 200) {
+        good++;
+        ck_assert_uint_lt(good, MOST);
+    }
+    ck_assert_int_eq(status, 507);
+    expect(client, "GET", S, NULL, 200,
+           test_text("{\"revision\":%u,\"boxes\":%u}", good, good * 400));
+    return good;
+}
+
 START_TEST(a_full_disk_refuses_changes_until_there_is_room)
 {
     char ballast[96];
     if (!begin_small(ballast))
         return;
     start();
-    unsigned good = 0;
-    long status = 200;
-    for (unsigned n = 0; status == 200; n++) {
-        ck_assert_uint_lt(n, 200);
-        status = put_many(n);
-        good += status == 200;
-    }
-    ck_assert_int_eq(status, 507);
-    /* what was refused is not there; reading goes on */
-    expect(client, "GET", S, NULL, 200,
-           test_text("{\"revision\":%u,\"boxes\":%u}", good, good * 400));
+    const unsigned good = put_until_full();
     expect(client, "GET", S "/boxes/b0-0", NULL, 200, "{\"changed\":1}");
     ck_assert_int_eq(unlink(ballast), 0);
     while (put_many(1000) != 200) /* without a restart */
@@ -1151,16 +1158,7 @@ START_TEST(a_limit_of_the_length_of_files_is_a_full_disk)
         printf("the daemon does not inherit the limit here: SKIPPED\n");
         return;
     }
-    unsigned good = 0;
-    long status = 200;
-    for (unsigned n = 0; status == 200; n++) {
-        ck_assert_uint_lt(n, 300);
-        status = put_many(n);
-        good += status == 200;
-    }
-    ck_assert_int_eq(status, 507);
-    expect(client, "GET", S, NULL, 200,
-           test_text("{\"revision\":%u,\"boxes\":%u}", good, good * 400));
+    const unsigned good = put_until_full();
     struct rlimit own;
     ck_assert_int_eq(getrlimit(RLIMIT_FSIZE, &own), 0);
     ck_assert_int_eq(prlimit(obbd.pid, RLIMIT_FSIZE, &own, NULL), 0);

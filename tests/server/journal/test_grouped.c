@@ -313,27 +313,39 @@ START_TEST(an_excerpt_has_what_was_appended_before_and_is_read_beside_the_work)
 }
 END_TEST
 
+/* Begins, appends entries of which the n-th call to the back end fails, and sees that the log holds
+ * what was answered. */
+static void run_with_failure(uint64_t sync_ms, size_t n)
+{
+    begin(sync_ms);
+    memory.fails_with = n % 2 == 0 ? SRV_JOURNAL_FULL : SRV_JOURNAL_FAILED;
+    atomic_store(&memory.refuse_recovery, n % 3);
+    atomic_store(&memory.fail_in, n);
+    run(5);
+    for (size_t i = 0; i < appended; i++)
+        ck_assert(items[i].status == SRV_JOURNAL_OK || items[i].status == memory.fails_with);
+    check_log();
+}
+
+/* It works again by itself, and then nothing fails. */
+static void run_recovered(void)
+{
+    while (srv_journal_state(journal) != SRV_JOURNAL_OK)
+        run(0);
+    const size_t before = good, more = appended;
+    run(2);
+    ck_assert_uint_eq(good - before, appended - more);
+    check_log();
+}
+
 START_TEST(a_failure_takes_all_that_follows_with_it)
 {
     size_t failures = 0;
     for (size_t n = 1; n < 60; n++) {
-        begin(0);
-        memory.fails_with = n % 2 == 0 ? SRV_JOURNAL_FULL : SRV_JOURNAL_FAILED;
-        atomic_store(&memory.refuse_recovery, n % 3);
-        atomic_store(&memory.fail_in, n);
-        run(5);
-        for (size_t i = 0; i < appended; i++)
-            ck_assert(items[i].status == SRV_JOURNAL_OK || items[i].status == memory.fails_with);
+        run_with_failure(0, n);
         failures += good < appended;
-        check_log();
         ck_assert_uint_eq(atomic_load(&srv_journal_figures(journal)->failures), good < appended);
-        /* it works again by itself */
-        while (srv_journal_state(journal) != SRV_JOURNAL_OK)
-            run(0);
-        const size_t before = good, more = appended;
-        run(2);
-        ck_assert_uint_eq(good - before, appended - more);
-        check_log();
+        run_recovered();
         end();
     }
     ck_assert_uint_gt(failures, 40);
@@ -383,22 +395,10 @@ START_TEST(while_a_group_cannot_be_written_further_entries_are_refused)
 {
     size_t refused = 0;
     for (size_t n = 1; n < 60; n++) {
-        begin(1);
-        memory.fails_with = n % 2 == 0 ? SRV_JOURNAL_FULL : SRV_JOURNAL_FAILED;
-        atomic_store(&memory.refuse_recovery, n % 3);
-        atomic_store(&memory.fail_in, n);
-        run(5);
-        for (size_t i = 0; i < appended; i++)
-            ck_assert(items[i].status == SRV_JOURNAL_OK || items[i].status == memory.fails_with);
+        run_with_failure(1, n);
         refused += appended - good;
-        check_log(); /* what was answered is there, the failed group too */
         ck_assert_uint_le(atomic_load(&srv_journal_figures(journal)->failures), 1);
-        while (srv_journal_state(journal) != SRV_JOURNAL_OK)
-            run(0);
-        const size_t before = good, more = appended;
-        run(2);
-        ck_assert_uint_eq(good - before, appended - more);
-        check_log();
+        run_recovered();
         end();
     }
     printf("%zu entries were refused\n", refused);
