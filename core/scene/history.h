@@ -220,7 +220,7 @@ obb_status obb_history_find(const struct obb_history *history, const struct obb_
                             obb_moment *out_oldest, obb_moment *out_newest);
 
 /* Finds the published state that `at` meant when `present` was the newest moment. If the state of
- * `present` is out of reach: OBB_GONE, whatever `at` is, and *out_oldest and *out_newest say what is
+ * `present` is out of reach: OBB_GONE, whatever `at` is; *out_oldest and *out_newest say what is
  * within now. Otherwise as obb_history_find. O(log states). */
 obb_status obb_history_find_as_of(const struct obb_history *history, const obb_moment *present,
                                   const obb_at *at, struct obb_history_position *out,
