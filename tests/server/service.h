@@ -21,8 +21,9 @@ static pthread_t service_thread;
 static int service_port, service_status = -1;
 static FILE *service_announce;
 
-/* Requests have ten minutes, unless an option says otherwise: a slow machine may take its time. */
-static char *service_environment[] = {(char[]){"OBBD_REQUEST_TIMEOUT=600000"}, NULL};
+/* Unless an option says otherwise, requests have ten minutes: a slow machine may take its time. */
+static char *service_environment[] = {(char[]){"OBBD_REQUEST_TIMEOUT=600000"},
+                                      (char[]){"OBBD_WORKERS=2"}, NULL};
 
 static void *serve(void *context)
 {
@@ -34,12 +35,12 @@ static void *serve(void *context)
 /* With these options more (NULL-terminated, or NULL). */
 static void service_start(const char *const *more)
 {
-    static const char *const arguments[] = {"obbd", "--listen",    "127.0.0.1:0", "--workers",
-                                            "2",    "--log-level", "error"};
+    static const char *const arguments[] = {"obbd", "--listen", "127.0.0.1:0", "--log-level",
+                                            "error"};
     char error[256], line[256];
     char *argv[32];
     int argc = 0;
-    for (; argc < 7; argc++)
+    for (; argc < 5; argc++)
         argv[argc] = (char *)(uintptr_t)arguments[argc];
     for (; more != NULL && *more != NULL; more++)
         argv[argc++] = (char *)(uintptr_t)*more;
