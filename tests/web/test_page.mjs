@@ -514,8 +514,9 @@ test("a daemon that was restarted is found again, with what it has now", async (
 
 test("a token is asked for when one is needed, sent, and not kept; what it lacks is said", async () => {
     const folder = mkdtempSync(join(tmpdir(), "obbd-page-"));
-    const tokens = ["read", "read,write"].map((scopes) => {
-        const said = execFileSync(process.env.OBBD, ["--new-token", scopes, "--scopes", scopes], { encoding: "utf8" });
+    const grants = [["read"], ["read,write"], ["read,write", "--scenes", "others-*"]];
+    const tokens = grants.map((scopes) => {
+        const said = execFileSync(process.env.OBBD, ["--new-token", "someone", "--scopes", ...scopes], { encoding: "utf8" });
         const [, token, entry] = /^token: (\S+)\nentry: (.*)$/m.exec(said);
         return { token, entry: JSON.parse(entry) };
     });
@@ -551,12 +552,33 @@ test("a token is asked for when one is needed, sent, and not kept; what it lacks
         await revision(page, 1);
         await ask(page, 1);
         assert.match(await page.locator("#probe-out pre").first().textContent(), /Bearer \$TOKEN/);
+        const another = async (token) => {
+            await page.getByRole("button", { name: "Another token" }).click();
+            await page.waitForSelector("#token-dialog[open]");
+            assert.ok(await page.isHidden("#token-refused"));
+            if (token) return give(token);
+            await page.keyboard.press("Escape");
+            return page.waitForSelector("#token-dialog", { state: "hidden" });
+        };
+        await another(""); // leaves the one that there is
+        assert.equal(await page.textContent("#status-text"), "live, read only");
+        await another(tokens[2].token);
+        await until("a refusal", async () => /^The token is not for this scene\./.test(await page.textContent("#notice")));
+        await another("wrong");
+        await page.waitForSelector("#token-refused", { state: "visible" });
+        await give(tokens[0].token);
+        await until("live again", async () => (await page.textContent("#status-text")) === "live, read only");
+        await another(tokens[1].token);
+        await until("all is allowed", async () => (await page.textContent("#status-text")) === "live");
+        assert.ok(await page.isHidden("#token-missing"));
+        await page.locator(".tools [data-command=add]").click();
+        await revision(page, 2);
         await page.reload(); // forgets it
         await page.waitForSelector("#token-dialog[open]");
         await give(tokens[1].token);
         await page.waitForSelector("#status[data-state=live]");
         await page.locator(".tools [data-command=add]").click();
-        await revision(page, 2);
+        await revision(page, 3);
         assert.deepEqual(await page.evaluate(() => [localStorage.length, sessionStorage.length, document.cookie]), [0, 0, ""]);
         await opened.close();
     } finally {

@@ -24,19 +24,23 @@ export function sentence(error: unknown): string {
 export class Client {
     /** `waiting` has changed. */
     onWait: () => void = () => {};
-    private readonly obbd: Obbd;
+    private obbd: Obbd;
     private token = "";
     private late = 0; // requests that have waited for so long
 
     /** @param askToken resolves to a token; `refused` says that the one before was no good. */
-    constructor(askToken: (refused: boolean) => Promise<string>) {
+    constructor(private readonly askToken: (refused: boolean) => Promise<string>) {
+        this.obbd = this.make();
+    }
+
+    private make(): Obbd {
         const { origin } = location;
         const send = (url: string, init: RequestInit) => this.watch(answerOf(url.slice(origin.length), init) ?? fetch(url, init));
-        this.obbd = new Obbd(new FetchTransport(origin, send), {
+        return new Obbd(new FetchTransport(origin, send), {
             timeout: TIMEOUT_MS,
             retries: 0, // what does not work is said at once, and tried again by whoever wants it
             token: async (refused) => {
-                if (refused) this.token = await askToken(this.token !== "");
+                if (refused) this.token = await this.askToken(this.token !== "");
                 return this.token;
             },
         });
@@ -63,6 +67,12 @@ export class Client {
 
     get hasToken(): boolean {
         return this.token !== "";
+    }
+
+    /** Sends that token from now on. */
+    setToken(token: string): void {
+        this.token = token;
+        this.obbd = this.make(); // the one before keeps its own
     }
 
     /** The headers that say who asks, for whoever sends requests by other ways. */

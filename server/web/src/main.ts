@@ -133,24 +133,40 @@ function askToken(refused: boolean): Promise<string> {
 }
 
 function openTokens(): void {
-    tokenMissing.hidden = true;
     byId<HTMLInputElement>("token").value = "";
     tokenDialog.showModal();
     byId("token").focus();
+    showTokenButton();
+}
+
+/** The button is there while a token is waited for, and while there is one that does not do. */
+function showTokenButton(): void {
+    const lacking = client.hasToken && !(store.connection === "live" && store.writable);
+    tokenMissing.hidden = tokenDialog.open || !(giveToken || lacking);
+    setText(tokenMissing, giveToken ? "Give a token" : "Another token");
+}
+
+/** In place of the token that there is. */
+function changeToken(token: string): void {
+    client.setToken(token);
+    if (sceneOfAddress()) void feed.open(sceneOfAddress()); // else the page tries again by itself
 }
 
 byId("token-form").addEventListener("submit", (event) => {
     event.preventDefault();
-    giveToken?.(byId<HTMLInputElement>("token").value.trim());
+    (giveToken ?? changeToken)(byId<HTMLInputElement>("token").value.trim());
     giveToken = null;
     tokenDialog.close();
 });
 tokenDialog.addEventListener("close", () => {
     byId<HTMLInputElement>("token").value = "";
-    tokenMissing.hidden = giveToken === null;
+    showTokenButton();
 });
 byId("token-later").addEventListener("click", () => tokenDialog.close());
-tokenMissing.addEventListener("click", openTokens);
+tokenMissing.addEventListener("click", () => {
+    if (!giveToken) byId("token-refused").hidden = true;
+    openTokens();
+});
 
 // ---- Scenes ----------------------------------------------------------------------------------------
 
@@ -525,6 +541,7 @@ function showStatus(): void {
     const detail = store.detail || (client.waiting ? UNANSWERED : "");
     notice.hidden = detail === "";
     setText(notice, detail);
+    showTokenButton();
     showBusy();
     markButtons();
 }
