@@ -122,7 +122,7 @@ static const struct row http_rows[] = {
     {404, 0, "not-found", "there is nothing at this path", NULL},
     {405, 0, "method-not-allowed", "this path does not take this method", NULL},
     {406, 0, "not-acceptable", "no media type that is accepted can be given", NULL},
-    {413, 0, "too-large", "the body is larger than this service takes", NULL},
+    {413, 0, "too-large", "the request is larger than this service takes", NULL},
     {415, 0, "unsupported-media-type", "the body's content type is missing or not one of ours",
      NULL},
     {429, RETRY_AFTER, "too-many-requests", "this client sends more than its rate", NULL},
