@@ -153,7 +153,7 @@ bool srv_stream_check(struct srv_exchange *x)
      * none left: libmicrohttpd holds a block of them. */
     const bool good = x->suspended ? !stream->working || stream->moving : taken || stream->moving;
     stream->moving = false;
-    return good;
+    return good && (stream->may_go_on == NULL || stream->may_go_on(stream));
 }
 
 void srv_stream_close(struct srv_stream *stream)

@@ -9,7 +9,7 @@
 #include "server/http/request.h"
 
 struct srv_stream {
-    /* The owner's. Both callbacks run on the loop. */
+    /* The owner's. All callbacks run on the loop. */
 
     /* The client's side has taken all given bytes. The owner gives more, ends or cuts the stream,
      * now or later. */
@@ -17,6 +17,9 @@ struct srv_stream {
 
     /* The stream is over, for whatever reason. The request ends with it. */
     void (*on_closed)(struct srv_stream *stream);
+
+    /* Called once each --request-timeout; may be NULL. If it returns false, the stream is cut. */
+    bool (*may_go_on)(struct srv_stream *stream);
     bool endless; /* the answer has no end: a client that closes its sending half has gone */
     bool working; /* the owner makes the next piece, which must come within --request-timeout */
 

@@ -47,6 +47,15 @@ static void run_chunk(struct srv_job *job, size_t chunk)
     a->chunk(a, chunk);
 }
 
+/* Nothing will be written any more. */
+static void close_owner(struct srv_paged_answer *a)
+{
+    if (a->over)
+        return;
+    a->over = true;
+    a->closed(a);
+}
+
 /* Gives the stream what was written, or waits for memory if nothing could be. */
 static void hand_over(struct srv_paged_answer *a)
 {
@@ -58,8 +67,10 @@ static void hand_over(struct srv_paged_answer *a)
     }
     srv_starved_fed(&a->starving);
     srv_stream_give(&a->stream, &a->piece);
-    if (a->last)
-        srv_stream_end(&a->stream);
+    if (!a->last)
+        return;
+    close_owner(a); /* the sockets may hold the rest for minutes, and need no view for that */
+    srv_stream_end(&a->stream);
 }
 
 static void on_cancel(struct srv_request *request)
@@ -124,6 +135,15 @@ static void submit(struct srv_paged_answer *a)
         srv_stream_cut(&a->stream);
 }
 
+/* Returns false if the view was held for --request-timeout and nobody else needs its state. Called
+ * once each --request-timeout, which counts from a moment a little before hold_anew. */
+static bool may_go_on(struct srv_stream *stream)
+{
+    const struct srv_paged_answer *a = answer_of(stream);
+    const double slack = (double)services_of(a)->config->request_timeout_ms / 1e3 / 16;
+    return a->over || a->asleep || srv_clock() < a->until - slack || state_is_kept(a);
+}
+
 static void begin_piece(struct srv_paged_answer *a)
 {
     if (srv_clock() > a->until && !state_is_kept(a)) {
@@ -163,7 +183,7 @@ static void on_closed(struct srv_stream *stream)
     struct srv_paged_answer *a = answer_of(stream);
     srv_starved_leave(services_of(a)->starved, &a->starving);
     wire_buf_fini(&a->piece);
-    a->closed(a);
+    close_owner(a);
 }
 
 void srv_paged_answer_start(struct srv_paged_answer *a, struct srv_request *request,
@@ -184,6 +204,7 @@ void srv_paged_answer_start(struct srv_paged_answer *a, struct srv_request *requ
     a->work.job.cancelled = &request->cancelled;
     a->stream.on_drained = on_drained;
     a->stream.on_closed = on_closed;
+    a->stream.may_go_on = may_go_on;
     request->work = a;
     request->on_cancel = on_cancel;
     srv_reply_stream(request, 200, wire_media_type(media), &a->stream);

@@ -18,6 +18,7 @@ struct srv_paged_answer {
     struct wire_buf piece; /* what `write` appends to */
     size_t enough;         /* bytes after which the piece is long enough */
     bool last, asleep;
+    bool over;    /* `closed` was called */
     bool starved; /* there was no memory to go on writing */
     struct srv_starving starving;
     double
@@ -49,11 +50,13 @@ bool srv_paged_answer_has_room(struct srv_paged_answer *answer, size_t line);
 
 /* Answers the request with the bytes that `write` writes. The stream is cut if the client takes
  * nothing, or if it is given nothing, for the time of --request-timeout. After that time it is also
- * cut before the next piece if the scene is removed or its history has given the state up. */
+ * cut if the scene is removed or its history has given the state up, in the middle of a piece, too:
+ * the sockets hold megabytes for a client that reads slowly, and the view is open meanwhile. */
 void srv_paged_answer_start(struct srv_paged_answer *answer, struct srv_request *request,
                             wire_media media);
 
-/* Gives the answer a newer state to tell of, which it may hold for a time of its own. */
+/* Gives the answer a newer state to tell of, which it may hold for a time of its own: in the middle
+ * of a piece, for less than twice --request-timeout. */
 void srv_paged_answer_move(struct srv_paged_answer *answer, const struct obb_view *view);
 
 /* Lets a sleeping answer go on; does nothing for one that is awake. The state that it holds has

@@ -298,6 +298,33 @@ START_TEST(a_stream_that_is_not_read_is_cut)
 }
 END_TEST
 
+START_TEST(a_slow_reader_holds_a_removed_scene_no_longer_than_a_request_may_take)
+{
+    daemon_stop(&daemon);
+    http_close(client);
+    const char *limit = test_text("%d", (int)(500 * test_timeout(1)));
+    daemon_start(&daemon, (const char *[]){"--request-timeout", limit, NULL});
+    client = http_open(daemon.url);
+    put_heap(3000, 0);
+    const int fd = begin_stream(), little = 4096;
+    ck_assert_int_eq(setsockopt(fd, SOL_SOCKET, SO_RCVBUF, &little, sizeof little), 0);
+    ck_assert_int_eq(peek_status(fd), 200);
+    expect(client, "DELETE", "/v1/scenes/heap", NULL, 204, NULL);
+    long total = 0;
+    for (int i = 0; metric("obbd_connections_cut_total") == 0; i++) {
+        char bytes[4096]; /* the sockets hold so many of these that the next piece is far away */
+        const ssize_t got = recv(fd, bytes, sizeof bytes, MSG_DONTWAIT);
+        total += got > 0 ? got : 0;
+        ck_assert_int_lt(i, (int)(1000 * test_timeout(1))); /* ten times as long */
+        nanosleep(&(struct timespec){.tv_nsec = 5000000}, NULL);
+    }
+    printf("cut after %ld bytes\n", total);
+    ck_assert_int_gt(total, 0);
+    wait_until("obbd_in_flight_bytes", 0);
+    close(fd);
+}
+END_TEST
+
 /* Each stream that began waits with little while there is no memory for its next piece, so many
  * begin; those that find no memory even for that are refused. */
 START_TEST(streams_share_the_memory_set_aside_for_answers)
@@ -359,6 +386,7 @@ int main(void)
     tcase_add_test(tc, twelve_million_pairs_take_the_memory_of_a_few);
     tcase_add_test(tc, nobody_works_for_who_has_gone);
     tcase_add_test(tc, a_stream_that_is_not_read_is_cut);
+    tcase_add_test(tc, a_slow_reader_holds_a_removed_scene_no_longer_than_a_request_may_take);
     tcase_add_test(tc, streams_share_the_memory_set_aside_for_answers);
     suite_add_tcase(suite, tc);
     return test_main(suite);

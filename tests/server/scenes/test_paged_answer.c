@@ -1,11 +1,17 @@
 /* Answers in pieces while there is no memory, or no worker is free. */
 #include "server/scenes/paged_answer.h"
 
+#include "server/http/exchange.h"
 #include "server/scenes/lock.h"
 #include "server/scenes/services.h"
 #include "tests/server/http_service.h"
 
-enum { LINES = 5000, LINE = 100, NEEDED = 100000 };
+enum {
+    LINES = 5000,
+    FEW_LINES = 600, /* one piece, and more than narrow sockets hold */
+    LINE = 100,
+    NEEDED = 100000
+};
 
 static struct srv_pool *pool;
 static struct srv_starved starved;
@@ -36,7 +42,8 @@ struct lines {
     struct srv_paged_answer answer; /* first */
     size_t next;
     size_t hog_at; /* the line at which the test takes all memory; LINES: never */
-    bool needs;    /* each piece needs memory beside its bytes */
+    size_t count;
+    bool needs; /* each piece needs memory beside its bytes */
 };
 
 static bool write_lines(struct srv_paged_answer *answer)
@@ -54,7 +61,7 @@ static bool write_lines(struct srv_paged_answer *answer)
     while (srv_paged_answer_has_room(answer, LINE)) {
         if (l->next == l->hog_at)
             hog();
-        if (l->next == LINES)
+        if (l->next == l->count)
             return false;
         (void)snprintf(line, sizeof line, "%099zu\n", l->next++);
         wire_buf_append(&answer->piece, line, LINE);
@@ -68,7 +75,14 @@ static void lines_closed(struct srv_paged_answer *answer)
     atomic_fetch_add(&closed, 1);
 }
 
-/* /lines/light, /lines/heavy, /lines/hungry, /lines/late */
+/* Lets the sockets between client and server hold no more than a few KiB. */
+static void narrow(int s, int option)
+{
+    const int little = 4096;
+    ck_assert_int_eq(setsockopt(s, SOL_SOCKET, option, &little, sizeof little), 0);
+}
+
+/* /lines/light, /lines/heavy, /lines/hungry, /lines/late, /lines/few */
 static void do_lines(struct srv_request *request)
 {
     const obb_str kind = request->target.parts[1];
@@ -77,6 +91,9 @@ static void do_lines(struct srv_request *request)
     ck_assert_ptr_nonnull(l);
     l->needs = obb_str_equal(kind, obb_str_of("hungry")) || obb_str_equal(kind, obb_str_of("late"));
     l->hog_at = obb_str_equal(kind, obb_str_of("late")) ? LINES / 2 : LINES + 1;
+    l->count = obb_str_equal(kind, obb_str_of("few")) ? FEW_LINES : LINES;
+    if (l->count == FEW_LINES)
+        narrow(request->exchange->connection->descriptor, SO_SNDBUF);
     struct obb_view *view;
     ck_assert_int_eq(srv_view_open(&locks, scene, NULL, &view, NULL, NULL), OBB_OK);
     l->answer.view = view;
@@ -288,6 +305,21 @@ static void wait_closed(void)
     ck_assert_int_eq(atomic_load(&closed), 1);
 }
 
+START_TEST(an_answer_holds_no_view_once_its_last_piece_is_written)
+{
+    size_t length = 0;
+    const int s = dial();
+    narrow(s, SO_RCVBUF);
+    say(s, "GET /lines/few HTTP/1.1\r\n" H "Connection: close\r\n\r\n");
+    wait_closed(); /* nothing is read yet */
+    ck_assert(read_on(s, heard, sizeof heard, &length, WHILE_MS));
+    ck_assert(is_complete(heard, length));
+    ck_assert_uint_eq(count_lines(heard), FEW_LINES);
+    ck_assert_int_eq(atomic_load(&closed), 1);
+    close(s);
+}
+END_TEST
+
 START_TEST(an_answer_that_never_gets_memory_is_cut)
 {
     size_t length = 0;
@@ -323,6 +355,7 @@ int main(void)
     tcase_add_test(tc, short_lines_need_neither_a_worker_nor_the_budget);
     tcase_add_test(tc, an_answer_without_memory_waits_until_there_is_some);
     tcase_add_test(tc, who_leaves_does_not_wait);
+    tcase_add_test(tc, an_answer_holds_no_view_once_its_last_piece_is_written);
     suite_add_tcase(suite, tc);
     TCase *late = tcase_create("late");
     tcase_add_checked_fixture(late, setup_short_lines, teardown);
