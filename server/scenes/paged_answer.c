@@ -112,13 +112,6 @@ static void hold_anew(struct srv_paged_answer *a)
     a->until = srv_clock() + (double)services_of(a)->config->request_timeout_ms / 1e3;
 }
 
-static void write_now(struct srv_paged_answer *a, size_t enough)
-{
-    a->enough = enough;
-    a->last = !a->write(a);
-    hand_over(a);
-}
-
 static void submit(struct srv_paged_answer *a)
 {
     struct srv_pool *pool = services_of(a)->pool;
@@ -133,6 +126,18 @@ static void submit(struct srv_paged_answer *a)
     a->stream.working = submitted == SRV_SUBMITTED;
     if (!a->stream.working)
         srv_stream_cut(&a->stream);
+}
+
+/* Writes a piece on the loop. If nothing was written and more will come, a worker goes on: the
+ * stream has just asked for bytes, and would sleep without any. */
+static void write_now(struct srv_paged_answer *a, size_t enough)
+{
+    a->enough = enough;
+    a->last = !a->write(a);
+    if (a->piece.length > 0 || a->last || a->starved || a->piece.failed)
+        hand_over(a);
+    else
+        submit(a);
 }
 
 /* Returns false if the view was held for --request-timeout and nobody else needs its state. Called

@@ -43,7 +43,8 @@ struct lines {
     size_t next;
     size_t hog_at; /* the line at which the test takes all memory; LINES: never */
     size_t count;
-    bool needs; /* each piece needs memory beside its bytes */
+    size_t gap_at; /* the line at which a piece ends, and the next one is empty; LINES: none does */
+    bool needs;    /* each piece needs memory beside its bytes */
 };
 
 static bool write_lines(struct srv_paged_answer *answer)
@@ -58,11 +59,17 @@ static bool write_lines(struct srv_paged_answer *answer)
     }
     if (l->needs)
         obb_budget_give(&budget, NEEDED);
+    if (l->next == l->gap_at) {
+        l->gap_at = LINES;
+        return true;
+    }
     while (srv_paged_answer_has_room(answer, LINE)) {
         if (l->next == l->hog_at)
             hog();
         if (l->next == l->count)
             return false;
+        if (l->next == l->gap_at)
+            return true;
         (void)snprintf(line, sizeof line, "%099zu\n", l->next++);
         wire_buf_append(&answer->piece, line, LINE);
     }
@@ -82,7 +89,7 @@ static void narrow(int s, int option)
     ck_assert_int_eq(setsockopt(s, SOL_SOCKET, option, &little, sizeof little), 0);
 }
 
-/* /lines/light, /lines/heavy, /lines/hungry, /lines/late, /lines/few */
+/* /lines/light, /lines/heavy, /lines/hungry, /lines/late, /lines/few, /lines/gap */
 static void do_lines(struct srv_request *request)
 {
     const obb_str kind = request->target.parts[1];
@@ -92,6 +99,7 @@ static void do_lines(struct srv_request *request)
     l->needs = obb_str_equal(kind, obb_str_of("hungry")) || obb_str_equal(kind, obb_str_of("late"));
     l->hog_at = obb_str_equal(kind, obb_str_of("late")) ? LINES / 2 : LINES + 1;
     l->count = obb_str_equal(kind, obb_str_of("few")) ? FEW_LINES : LINES;
+    l->gap_at = obb_str_equal(kind, obb_str_of("gap")) ? LINES / 2 : LINES;
     if (l->count == FEW_LINES)
         narrow(request->exchange->connection->descriptor, SO_SNDBUF);
     struct obb_view *view;
@@ -99,7 +107,8 @@ static void do_lines(struct srv_request *request)
     l->answer.view = view;
     l->answer.write = write_lines;
     l->answer.closed = lines_closed;
-    l->answer.light = obb_str_equal(kind, obb_str_of("light"));
+    l->answer.light =
+        obb_str_equal(kind, obb_str_of("light")) || obb_str_equal(kind, obb_str_of("gap"));
     srv_paged_answer_start(&l->answer, request, WIRE_NDJSON);
 }
 
@@ -129,6 +138,17 @@ static void begin_busy(void *context)
     (void)context;
     job = (struct srv_job){.advance = keep_busy, .done = rest, .background = true};
     ck_assert_int_eq(srv_pool_submit(pool, &job), SRV_SUBMITTED);
+}
+
+/* Returns once the worker is busy. */
+static void make_busy(void)
+{
+    atomic_store(&enough, false);
+    atomic_store(&rested, false);
+    atomic_store(&is_busy, false);
+    srv_bell_ring(busy);
+    while (!atomic_load(&is_busy))
+        test_rest(1);
 }
 
 /* Before the loop's thread runs. */
@@ -255,12 +275,7 @@ END_TEST
 START_TEST(short_lines_need_neither_a_worker_nor_the_budget)
 {
     size_t length = 0;
-    atomic_store(&enough, false);
-    atomic_store(&rested, false);
-    atomic_store(&is_busy, false);
-    srv_bell_ring(busy);
-    while (!atomic_load(&is_busy))
-        test_rest(1);
+    make_busy();
     hog();
     const int s = ask("light");
     ck_assert(read_on(s, heard, sizeof heard, &length, WHILE_MS));
@@ -271,6 +286,25 @@ START_TEST(short_lines_need_neither_a_worker_nor_the_budget)
     close(s);
     give_up();
     atomic_store(&enough, true);
+    while (!atomic_load(&rested))
+        test_rest(1);
+}
+END_TEST
+
+/* All pairs are written so if a piece ends with a page of them. */
+START_TEST(an_empty_piece_that_the_loop_wrote_is_not_the_last_one)
+{
+    size_t length = 0;
+    make_busy();
+    const int s = ask("gap");
+    while (length < (size_t)LINES / 2 * LINE)
+        ck_assert(!read_on(s, heard, sizeof heard, &length, 10));
+    ck_assert_int_eq(atomic_load(&elsewhere), 0);
+    atomic_store(&enough, true);
+    ck_assert(read_on(s, heard, sizeof heard, &length, WHILE_MS));
+    ck_assert(is_complete(heard, length));
+    ck_assert_uint_eq(count_lines(heard), LINES);
+    close(s);
     while (!atomic_load(&rested))
         test_rest(1);
 }
@@ -353,6 +387,7 @@ int main(void)
     tcase_set_timeout(tc, test_patience(60));
     tcase_add_test(tc, an_answer_is_all_its_lines_in_order);
     tcase_add_test(tc, short_lines_need_neither_a_worker_nor_the_budget);
+    tcase_add_test(tc, an_empty_piece_that_the_loop_wrote_is_not_the_last_one);
     tcase_add_test(tc, an_answer_without_memory_waits_until_there_is_some);
     tcase_add_test(tc, who_leaves_does_not_wait);
     tcase_add_test(tc, an_answer_holds_no_view_once_its_last_piece_is_written);
