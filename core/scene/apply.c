@@ -61,6 +61,11 @@ static struct found look_up(const struct obb_apply *apply, const obb_target *tar
                           .record = obb_record_find(apply->scene, target->name, hash)};
 }
 
+bool obb_apply_has_box(const struct obb_apply *apply, const obb_target *target)
+{
+    return obb_apply_current(apply, look_up(apply, target).record) != NULL;
+}
+
 /* If entry i begins a round, looks up all entries of the round, and makes the boxes of puts in
  * columns. */
 static void look_ahead(const struct obb_apply *apply, struct entries *entries, size_t i)

@@ -11,6 +11,10 @@
 obb_status obb_apply_init(struct obb_apply *apply, struct obb_scene *scene, const obb_edit *edit,
                           int dimensions, size_t box_room, struct obb_arena *arena);
 
+/* Returns whether the scene has the box, which the changes so far have not removed. O(1), of an id
+ * O(log boxes). */
+bool obb_apply_has_box(const struct obb_apply *apply, const obb_target *target);
+
 /* Removes the boxes that have expired at the commit's time, by id. Call it before obb_apply_run.
  * OBB_NO_MEMORY: the changes made so far remain in the list and must be undone. O(1) if no box has
  * expired. */

@@ -387,8 +387,49 @@ static bool expires(const struct obb_prepared *p)
            obb_expiry_due(expiry, p->future.moment.time, 1) > 0;
 }
 
-/* Finds out whether the scene has room for the edit. An edit that removes boxes may go on without:
- * it is known later whether the scene becomes smaller. */
+/* Returns how many boxes the edit removes at most. */
+static size_t most_gone(const struct obb_prepared *p)
+{
+    const struct obb_apply *apply = &p->apply;
+    const struct obb_scene *scene = apply->scene;
+    const obb_edit *edit = apply->edit;
+    if (edit->replace_all)
+        return obb_scene_boxes(scene);
+    size_t gone =
+        p->future.drops ? 0 : obb_expiry_due(&scene->expiry, p->future.moment.time, SIZE_MAX);
+    for (size_t i = 0; i < edit->remove_frame_count; i++)
+        gone += obb_rigs_boxes(&scene->rigs, edit->remove_frames[i]);
+    for (size_t i = 0; i < edit->remove_count; i++)
+        gone += obb_apply_has_box(apply, &edit->removes[i]);
+    return gone;
+}
+
+/* Returns how many boxes the edit makes at least. */
+static size_t least_made(const struct obb_prepared *p)
+{
+    const obb_edit *edit = p->apply.edit;
+    if (edit->replace_all)
+        return edit->put_count;
+    size_t made = 0;
+    for (size_t i = 0; i < edit->put_count; i++) {
+        obb_put scratch;
+        const obb_put *put = obb_edit_put_without_box(edit, i, &scratch);
+        made += put->parts == OBB_PUT_ALL && !obb_apply_has_box(&p->apply, &put->target);
+    }
+    return made;
+}
+
+/* Returns whether it is certain that the edit makes boxes, and leaves as many as there are now or
+ * more. O(entries). */
+static bool cannot_shrink(const struct obb_prepared *p)
+{
+    const size_t made = least_made(p);
+    return made > 0 && made >= most_gone(p);
+}
+
+/* Finds out whether the scene has room for the edit. An edit that removes boxes may go on without,
+ * if the scene may become smaller: it is known later whether it does. What an edit makes before it
+ * is refused stays until all views that are open now are closed. */
 static obb_status check_room(struct obb_prepared *p, obb_fault *fault)
 {
     const obb_edit *edit = p->apply.edit;
@@ -398,10 +439,9 @@ static obb_status check_room(struct obb_prepared *p, obb_fault *fault)
     const size_t bytes = obb_edit_bytes(p->apply.scene, edit);
     p->excess = bytes > room ? bytes : 0;
     fault->bytes = p->excess;
-    return p->excess > 0 && edit->remove_count + edit->remove_frame_count == 0 &&
-                   !edit->replace_all && !expires(p)
-               ? OBB_SCENE_MEMORY
-               : OBB_OK;
+    const bool removes =
+        edit->remove_count + edit->remove_frame_count > 0 || edit->replace_all || expires(p);
+    return p->excess > 0 && (!removes || cannot_shrink(p)) ? OBB_SCENE_MEMORY : OBB_OK;
 }
 
 static obb_status prepare(struct obb_prepared *p, double now_ms, obb_fault *fault)

@@ -64,8 +64,8 @@ typedef struct obb_committed {
  *           OBB_BAD_VALUE (data too long, settings), the errors of transforms and merges, OBB_GONE,
  *           OBB_SCENE_MEMORY, OBB_NO_MEMORY. The scene is as it was, and *out_fault is written.
  *           OBB_SCENE_MEMORY: obb_edit_bytes is above the room of obb_scene_set_room. This is found
- *           before anything is made. Only an edit with removals goes on, and has room if it leaves
- *           fewer boxes or makes no new version.
+ *           before anything is made. Only an edit with removals that may leave fewer boxes goes on,
+ *           and has room if it does or makes no new version.
  * Cost      proportional to the entries (about 60 ns a pose) and to the boxes in the frames that
  *           are moved or removed (obb_edit_framed), and the upkeep of the broad phase (see
  *           layers.h). */

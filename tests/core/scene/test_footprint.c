@@ -300,6 +300,47 @@ START_TEST(an_edit_without_room_is_refused_unless_the_scene_becomes_smaller)
 }
 END_TEST
 
+/* Records that an edit made and gave up stay until the views that were open are closed: readers may
+ * be on their way through them. So a client that sends a refused edit again and again, beside a
+ * slow reader, must not make any. */
+START_TEST(an_edit_that_is_refused_for_room_takes_none_beside_a_view)
+{
+    static const struct {
+        const char *line;
+        bool replaces;
+    } rows[] = {{"+c:3", false},
+                {"-none +c:3", false},
+                {"-a +c:3", false},
+                {"-a +a:3 +c:3", false},
+                {"-a -none -b +c:3 +d:4", false},
+                {"+c:1 +d:3", true}};
+    for (size_t i = 0; i < COUNT(rows); i++) {
+        struct obb_scene *scene = tick_scene(1e9, 64);
+        tick(scene, 10, "+a:1 +b:2");
+        struct obb_view *view = NULL;
+        ck_assert_int_eq(obb_view_open(scene, NULL, &view, NULL, NULL), OBB_OK);
+        const size_t bytes = obb_scene_bytes(scene);
+        for (int again = 0; again < 3; again++) {
+            struct obb_arena arena;
+            obb_arena_init(&arena);
+            obb_edit edit = tick_edit(20, rows[i].line, &arena);
+            edit.replace_all = rows[i].replaces;
+            obb_scene_set_room(scene, 100);
+            obb_fault fault;
+            obb_committed done;
+            ck_assert_int_eq(commit(scene, &edit, SIZE_MAX, &arena, &done, &fault),
+                             OBB_SCENE_MEMORY);
+            ck_assert_uint_eq(fault.bytes, obb_edit_bytes(scene, &edit));
+            obb_arena_fini(&arena);
+        }
+        ck_assert_msg(obb_scene_bytes(scene) == bytes, "%s: %zu bytes more", rows[i].line,
+                      obb_scene_bytes(scene) - bytes);
+        obb_view_close(view);
+        obb_scene_destroy(scene);
+    }
+}
+END_TEST
+
 START_TEST(a_store_knows_the_bytes_of_all_its_scenes)
 {
     const obb_settings space = {.dimensions = 3, .history_span = 1e9, .history_commits = 64};
@@ -346,6 +387,7 @@ int main(void)
     tcase_add_test(tc, the_oldest_state_is_forgotten_and_its_view_stays);
     tcase_add_test(tc, no_more_bytes_are_forgotten_than_was_said);
     tcase_add_test(tc, an_edit_without_room_is_refused_unless_the_scene_becomes_smaller);
+    tcase_add_test(tc, an_edit_that_is_refused_for_room_takes_none_beside_a_view);
     tcase_add_test(tc, a_store_knows_the_bytes_of_all_its_scenes);
     suite_add_tcase(suite, tc);
     return test_main(suite);
