@@ -134,10 +134,12 @@ static void write_now(struct srv_paged_answer *a, size_t enough)
 {
     a->enough = enough;
     a->last = !a->write(a);
-    if (a->piece.length > 0 || a->last || a->starved || a->piece.failed)
+    if (a->piece.length > 0 || a->last || a->starved || a->piece.failed) {
         hand_over(a);
-    else
-        submit(a);
+        return;
+    }
+    a->light = false; /* `advance` comes first, also if the worker finds no memory for it */
+    submit(a);
 }
 
 /* Returns false if the view was held for --request-timeout and nobody else needs its state. Called

@@ -23,6 +23,7 @@ static struct srv_services services;
 
 static _Atomic size_t hogged;          /* bytes of the budget that the test has */
 static _Atomic int starvations;        /* tries that found no memory */
+static _Atomic int light_after_gap;    /* pieces after an empty one that need no `advance` */
 static _Atomic int closed;             /* answers that are over */
 static _Atomic int on_loop, elsewhere; /* pieces by the thread that wrote them */
 
@@ -44,6 +45,7 @@ struct lines {
     size_t hog_at; /* the line at which the test takes all memory; LINES: never */
     size_t count;
     size_t gap_at; /* the line at which a piece ends, and the next one is empty; LINES: none does */
+    bool gapped;   /* the empty piece was the last one */
     bool needs;    /* each piece needs memory beside its bytes */
 };
 
@@ -59,8 +61,12 @@ static bool write_lines(struct srv_paged_answer *answer)
     }
     if (l->needs)
         obb_budget_give(&budget, NEEDED);
+    if (l->gapped) /* without memory the worker's piece may be begun anew, and not on the loop */
+        atomic_fetch_add(&light_after_gap, answer->light);
+    l->gapped = false;
     if (l->next == l->gap_at) {
         l->gap_at = LINES;
+        l->gapped = true;
         return true;
     }
     while (srv_paged_answer_has_room(answer, LINE)) {
@@ -304,6 +310,7 @@ START_TEST(an_empty_piece_that_the_loop_wrote_is_not_the_last_one)
     ck_assert(read_on(s, heard, sizeof heard, &length, WHILE_MS));
     ck_assert(is_complete(heard, length));
     ck_assert_uint_eq(count_lines(heard), LINES);
+    ck_assert_int_eq(atomic_load(&light_after_gap), 0);
     close(s);
     while (!atomic_load(&rested))
         test_rest(1);
