@@ -113,6 +113,14 @@ struct obb_scene *obb_scene_detach(struct obb_scene *scene)
     return scene->first_view == NULL ? scene : NULL;
 }
 
+void obb_scene_uncount(struct obb_scene *scene)
+{
+    if (scene->counted_in != NULL)
+        (void)atomic_fetch_sub_explicit(&scene->counted_in->bytes, scene->settled_bytes,
+                                        memory_order_relaxed);
+    scene->counted_in = NULL;
+}
+
 bool obb_scene_viewed(const struct obb_scene *scene) { return scene->first_view != NULL; }
 
 obb_str obb_scene_name(const struct obb_scene *scene)

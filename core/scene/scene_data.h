@@ -76,11 +76,12 @@ struct obb_scene {
     _Atomic uint64_t unlinks;      /* how often slots were given away that readers may walk to */
     struct obb_retired fresh, waiting; /* retired since `waiting` was sealed, and before */
 
-    size_t byte_room;          /* bytes that the next edit may add */
-    struct obb_totals *totals; /* of the store that holds the scene, or NULL */
-    size_t settled_bytes;      /* the scene's share of totals->bytes */
-    bool detached;             /* removed from its store: destroyed after its last view */
-    void *context;             /* of the store's owner */
+    size_t byte_room;              /* bytes that the next edit may add */
+    struct obb_totals *totals;     /* of the store that holds the scene, or NULL */
+    size_t settled_bytes;          /* the scene's share of totals->bytes */
+    bool detached;                 /* removed from its store: destroyed after its last view */
+    struct obb_totals *counted_in; /* of a detached scene: where settled_bytes still count */
+    void *context;                 /* of the store's owner */
     size_t name_length;
     char name[];
 };
@@ -120,5 +121,8 @@ static inline uint64_t obb_scene_published_next_id(const struct obb_scene *scene
 /* Marks a scene as removed from its store. Returns the scene if no view is open; otherwise NULL,
  * and obb_view_close returns the scene with its last view. */
 struct obb_scene *obb_scene_detach(struct obb_scene *scene);
+
+/* Takes the bytes of a detached scene that no view holds any longer from those of its store. */
+void obb_scene_uncount(struct obb_scene *scene);
 
 #endif

@@ -147,9 +147,10 @@ obb_status obb_store_remove(struct obb_store *store, obb_str name, struct obb_sc
     (void)atomic_fetch_sub_explicit(&store->totals.boxes,
                                     obb_scene_boxes(scene) + obb_scene_frames(scene),
                                     memory_order_relaxed);
-    (void)atomic_fetch_sub_explicit(&store->totals.bytes, scene->settled_bytes,
-                                    memory_order_relaxed);
+    scene->counted_in = &store->totals;
     *out_dead = obb_scene_detach(scene);
+    if (*out_dead != NULL)
+        obb_scene_uncount(scene);
     return OBB_OK;
 }
 

@@ -40,7 +40,8 @@ obb_status obb_store_adopt(struct obb_store *store, struct obb_scene *scene, uin
 
 /* Removes the scene from the store at once. *out_dead is the scene, which the caller destroys, on
  * any thread: a large scene takes long. If views are open, *out_dead is NULL and obb_view_close
- * returns the scene with its last view. OBB_NO_SCENE. */
+ * returns the scene with its last view, which must be closed before the store is destroyed.
+ * OBB_NO_SCENE. */
 obb_status obb_store_remove(struct obb_store *store, obb_str name, struct obb_scene **out_dead);
 
 /* Returns the first scene after the name `after` in byte order (length 0: the first scene), or
@@ -55,7 +56,7 @@ size_t obb_store_boxes(const struct obb_store *store);
 struct obb_scene *obb_store_at(const struct obb_store *store, size_t i);
 
 /* Returns the bytes that all scenes hold: the sum of obb_scene_bytes as of the last change of each
- * scene. O(1). */
+ * scene. Removed scenes count until their last views are closed. O(1). */
 size_t obb_store_bytes(const struct obb_store *store);
 
 /* Returns how many more boxes and frames may be added. */

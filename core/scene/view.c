@@ -364,8 +364,10 @@ struct obb_scene *obb_view_close(struct obb_view *view)
     obb_layers_charge_pairs(view->layers);
     obb_layers_unref(view->layers);
     obb_free(view);
-    if (scene->detached && scene->first_view == NULL)
+    if (scene->detached && scene->first_view == NULL) {
+        obb_scene_uncount(scene);
         return scene;
+    }
     obb_scene_reclaim(scene, RECLAIM_AT_CLOSE);
     obb_scene_settle(scene);
     return NULL;

@@ -374,6 +374,31 @@ START_TEST(a_store_knows_the_bytes_of_all_its_scenes)
 }
 END_TEST
 
+START_TEST(a_removed_scene_counts_until_its_last_view_is_closed)
+{
+    const obb_settings space = {.dimensions = 3, .history_span = 1e9, .history_commits = 64};
+    struct obb_store *store = NULL;
+    struct obb_scene *scene = NULL, *dead = NULL;
+    struct obb_view *views[2];
+    ck_assert_int_eq(obb_store_create(10, 1000, NULL, &store), OBB_OK);
+    ck_assert_int_eq(obb_store_add(store, obb_str_of("a"), &space, 1, 0, &scene), OBB_OK);
+    tick(scene, 10, "+x:0 +y:1");
+    for (size_t i = 0; i < COUNT(views); i++)
+        ck_assert_int_eq(obb_view_open(scene, NULL, &views[i], NULL, NULL), OBB_OK);
+    const size_t bytes = obb_store_bytes(store);
+    ck_assert_int_eq(obb_store_remove(store, obb_str_of("a"), &dead), OBB_OK);
+    ck_assert_ptr_null(dead);
+    ck_assert_uint_eq(obb_store_boxes(store), 0);
+    ck_assert_uint_eq(obb_store_bytes(store), bytes);
+    ck_assert_ptr_null(obb_view_close(views[1]));
+    ck_assert_uint_ge(obb_store_bytes(store), bytes / 2);
+    ck_assert_int_eq(obb_store_add(store, obb_str_of("a"), &space, 2, 0, &scene), OBB_OK);
+    obb_scene_destroy(obb_view_close(views[0]));
+    ck_assert_uint_eq(obb_store_bytes(store), obb_scene_bytes(scene));
+    obb_store_destroy(store);
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("footprint");
@@ -389,6 +414,7 @@ int main(void)
     tcase_add_test(tc, an_edit_without_room_is_refused_unless_the_scene_becomes_smaller);
     tcase_add_test(tc, an_edit_that_is_refused_for_room_takes_none_beside_a_view);
     tcase_add_test(tc, a_store_knows_the_bytes_of_all_its_scenes);
+    tcase_add_test(tc, a_removed_scene_counts_until_its_last_view_is_closed);
     suite_add_tcase(suite, tc);
     return test_main(suite);
 }
