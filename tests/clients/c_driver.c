@@ -22,6 +22,7 @@ static obbd *client;
 static obbd_tick *tick;
 static const uint32_t *kept;
 static json_t *lost_put;
+static int lost_times; /* how often they are put, each time by a commit */
 static obbd_stream *streams[MOST];
 static size_t stream_count;
 
@@ -150,7 +151,12 @@ static void put(obbd_tick *t, json_t *boxes)
 static void put_again(void *context, obbd_tick *t)
 {
     (void)context;
-    put(t, lost_put);
+    for (int i = 1; i < lost_times; i++) {
+        put(t, lost_put);
+        if (obbd_commit(t) == NULL)
+            return;
+    }
+    put(t, lost_put); /* which the client commits */
 }
 
 /* The columns of a pose: {"f32": [..]} is sent as floats, a plain list as doubles. */
@@ -407,6 +413,7 @@ static json_t *act(json_t *step)
     if (strcmp(what, "lost") == 0) {
         json_decref(lost_put);
         lost_put = json_incref(json_object_get(step, "put"));
+        lost_times = (int)json_integer_value(json_object_get(step, "times"));
         obbd_on_lost(client, "yard", put_again, NULL);
         return json_pack("{s:s}", "value", "");
     }

@@ -34,7 +34,7 @@ def act(driver, step):
 def play(row, address):
     with Driver(address, **row.get("options", {})) as driver:
         if "on_lost" in row:
-            driver.play(do="lost", put=row["on_lost"]["put"])
+            driver.play(do="lost", **{"times": 1, **row["on_lost"]})
         for i, step in enumerate(row["do"]):
             sees(step.get("sees"), lambda: act(driver, step), f"step {i}")
 

@@ -132,7 +132,11 @@ const addresses = await next();
 async function play(row) {
     const client = obbd.connect(addresses[row.name], row.options);
     const scene = client.scene("yard");
-    if (row.on_lost) scene.onLost = () => scene.put(row.on_lost.put);
+    if (row.on_lost) {
+        scene.onLost = async () => {
+            for (let i = 0; i < (row.on_lost.times ?? 1); i++) await scene.put(row.on_lost.put);
+        };
+    }
     let kept;
     try {
         for (const [i, step] of row.do.entries()) {

@@ -67,7 +67,8 @@ def play(row, address):
     with obbd.connect(address, **options) as client:
         scene = client.scene("yard")
         if "on_lost" in row:
-            scene.on_lost = lambda lost: lost.put(row["on_lost"]["put"])
+            again = row["on_lost"]
+            scene.on_lost = lambda lost: [lost.put(again["put"]) for _ in range(again.get("times", 1))]
         kept = None
         for i, step in enumerate(row["do"]):
             kept = scene.ids(step["ids"]) if "keep" in step else kept

@@ -204,7 +204,11 @@ sealed class Session
         scene = client.Scene("yard");
         ObbdMap lost = command.Map("on_lost");
         if (lost != null)
-            scene.Lost += of => of.Put(lost.Map("put"));
+            scene.Lost += of =>
+            {
+                for (int i = 0; i < (Int(lost, "times") ?? 1); i++)
+                    of.Put(lost.Map("put"));
+            };
         return null;
     }
 

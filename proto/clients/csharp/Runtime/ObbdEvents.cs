@@ -170,14 +170,16 @@ namespace Obbd
 
         /// <summary>
         /// May the next attempt succeed? A scene that is not there behind a break will be put again, for a scene that is deleted says
-        /// `gone`. ObbdUnknown comes from a handler of `Lost`, if the daemon went once more while the
-        /// boxes were put again.
+        /// `gone`. ObbdLost and ObbdUnknown come from a handler of `Lost`, if the daemon went once more
+        /// while the boxes were put again.
         /// </summary>
         static bool IsPassing(ObbdException failure)
         {
+            if (failure is ObbdDisconnected || failure is ObbdLost || failure is ObbdUnknown)
+                return true;
             var problem = failure as ObbdProblem;
             if (problem == null)
-                return failure is ObbdDisconnected || failure is ObbdUnknown;
+                return false;
             return problem.Status == 429 || problem.Status == 503 || problem.Type == ObbdScene.NoScene;
         }
 

@@ -1,5 +1,5 @@
 // Server-Sent Events: the messages of one connection, and a stream that goes on over many.
-import { Disconnected, Problem, Unknown } from "./problem.js";
+import { Disconnected, Lost, Problem, Unknown } from "./problem.js";
 import { later, linked, sleep } from "./stop.js";
 import type { Received } from "./transport.js";
 import type { SceneEvent } from "./types.js";
@@ -74,9 +74,9 @@ export async function* messages(
 }
 
 /** May the next attempt succeed? A scene that is not there behind a break will be put again, for a scene that is deleted says `gone`.
- * Unknown comes from `onLost`, if the daemon went once more while the boxes were put again. */
+ * Lost and Unknown come from `onLost`, if the daemon went once more while the boxes were put again. */
 function isPassing(error: unknown): boolean {
-    if (error instanceof Disconnected || error instanceof Unknown) return true;
+    if (error instanceof Disconnected || error instanceof Lost || error instanceof Unknown) return true;
     if (!(error instanceof Problem)) return false;
     return error.status === 503 || error.status === 429 || error.type === "/problems/no-scene";
 }

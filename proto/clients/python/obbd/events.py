@@ -8,7 +8,7 @@ import threading
 import time
 from typing import Callable, Iterator
 
-from .problem import Disconnected, Problem, Unknown
+from .problem import Disconnected, Lost, Problem, Unknown
 from .record import Event
 from .transport import NEVER, Received
 
@@ -76,8 +76,8 @@ def follow(open_stream: Callable, timeout: float | None, silence: float, closed:
                 last = identity or last  # only now, for the message may be the one that breaks
         except _Quiet:
             return
-        except (Disconnected, Unknown):
-            # Unknown comes from on_lost, if the daemon went once more while the boxes were put again.
+        except (Disconnected, Lost, Unknown):
+            # Lost and Unknown come from on_lost: the daemon went once more while the boxes were put.
             if first and not closed.is_set():
                 raise
         except Problem as problem:
