@@ -116,6 +116,18 @@ test("a bot enters, runs, fires at whom it sees, and leaves on Ctrl-C", async ()
     await until("it is gone", () => at(ann, "tin") === undefined);
 });
 
+test("a bot that leaves while an input of its own is on the way says nothing of it", async () => {
+    const child = spawn("node", [new URL("player.mjs", example).pathname, `${url}/`, "zinc"], { stdio: ["ignore", "pipe", "inherit"] });
+    const left = new Promise((resolve) => child.once("exit", resolve));
+    let told = "";
+    child.stdout.on("data", (bytes) => (told += bytes));
+    await until("it plays", () => told !== "");
+    await new Promise((resolve) => setTimeout(resolve, 740)); // its first move begins after 700 ms, and is sent 80 ms later
+    child.kill("SIGINT");
+    assert.equal(await left, 0);
+    assert.equal(told, "zinc plays, until Ctrl-C\n");
+});
+
 const ok = await run();
 ann.leave();
 server.kill("SIGTERM");

@@ -78,11 +78,13 @@ async function bot(url, name = `bot-${Math.random().toString(36).slice(2, 6)}`) 
             if (other !== undefined && name in player.seen.players) attempt(player.shootAt(other));
         }, 1000),
     ];
+    let here = true; // an input that is on its way when the bot leaves is refused, which is no fault
     function attempt(sent) {
-        sent.catch((error) => leave(`${name} left, for the room does not answer: ${error.cause?.message ?? error.message}`));
+        sent.catch((error) => here && leave(`${name} left, for the room does not answer: ${error.cause?.message ?? error.message}`));
     }
     function leave(why) {
         if (why !== undefined) console.log(why);
+        here = false;
         for (const timer of timers) clearInterval(timer);
         player.leave();
     }
