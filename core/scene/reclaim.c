@@ -210,6 +210,11 @@ static bool nothing_retired(const struct obb_retired *retired)
            retired->interned == NULL;
 }
 
+bool obb_scene_has_retired(const struct obb_scene *scene)
+{
+    return !nothing_retired(&scene->fresh) || !nothing_retired(&scene->waiting);
+}
+
 static void free_retired(struct obb_scene *scene, struct obb_retired *retired, size_t budget)
 {
     for (; retired->versions != OBB_NO_VERSION && budget > 0; budget--) {

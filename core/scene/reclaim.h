@@ -12,7 +12,8 @@
  *    the id tree and interned strings without references are retired: taken out of their
  *    structures, and freed once every
  *    view that was open at that moment is closed. Views that were opened later cannot meet a
- *    retired object.
+ *    retired object. Nor can a view at rest, once it is woken: it counts as opened when it was
+ *    renewed last (obb_scene_renew_views).
  *
  * The versions that a commit ended are looked at when the state before the commit is no longer
  * kept. If an older state still holds some of them, the next kept state takes them over
@@ -35,6 +36,7 @@
 #ifndef OBB_RECLAIM_H
 #define OBB_RECLAIM_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 struct obb_record;
@@ -60,6 +62,9 @@ void obb_scene_drop_parts(struct obb_scene *scene, struct obb_version *version);
 /* Retires a record and its newest version: takes the record out of the hash table and the id tree,
  * or, of a frame, its rig out of the list of rigs. */
 void obb_scene_retire(struct obb_scene *scene, struct obb_record *record);
+
+/* Returns whether there are retired objects. */
+bool obb_scene_has_retired(const struct obb_scene *scene);
 
 /* Releases states, versions and other objects that no reader needs; about `budget` objects at most.
  * A KiB of a broad phase counts as an object. At least one state is released if there is one. */

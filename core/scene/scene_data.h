@@ -68,8 +68,8 @@ struct obb_scene {
     double created_ms; /* on the server's clock */
     bool has_committed, time_stated;
 
-    struct obb_view *first_view, *last_view; /* open views, in the order of opening */
-    uint64_t ticket;                         /* of the last view opened */
+    struct obb_view *first_view, *last_view; /* open views, by ticket */
+    uint64_t ticket;                         /* of the last view */
     uint64_t oldest_ticket;                  /* of first_view; 0: no view is open */
     struct obb_ended_list garbage; /* ended versions that perhaps no state holds any longer */
     bool gaps;                     /* versions may leave a chain before older ones (reclaim.h) */

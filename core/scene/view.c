@@ -51,6 +51,26 @@ static struct obb_view describe(struct obb_scene *scene,
     };
 }
 
+/* Puts a view behind all open ones. */
+static void link_last(struct obb_view *view)
+{
+    struct obb_scene *scene = view->scene;
+    view->ticket = ++scene->ticket;
+    view->previous = scene->last_view;
+    view->next = NULL;
+    *(scene->last_view != NULL ? &scene->last_view->next : &scene->first_view) = view;
+    scene->last_view = view;
+    scene->oldest_ticket = scene->first_view->ticket;
+}
+
+static void unlink_view(struct obb_view *view)
+{
+    struct obb_scene *scene = view->scene;
+    *(view->previous != NULL ? &view->previous->next : &scene->first_view) = view->next;
+    *(view->next != NULL ? &view->next->previous : &scene->last_view) = view->previous;
+    scene->oldest_ticket = scene->first_view == NULL ? 0 : scene->first_view->ticket;
+}
+
 /* Returns a view on the heap that holds its state, or NULL if there is no memory. */
 static struct obb_view *hold(const struct obb_view *description)
 {
@@ -58,21 +78,12 @@ static struct obb_view *hold(const struct obb_view *description)
     if (view == NULL)
         return NULL;
     *view = *description;
-    struct obb_scene *scene = view->scene;
-    view->ticket = ++scene->ticket;
-    view->previous = scene->last_view;
+    link_last(view);
     obb_layers_ref(view->layers); /* a rebase may give the state other layers meanwhile */
     view->opened = view;
     view->state->pins++;
     if (view->later != NULL)
         view->later->pins++;
-    if (scene->last_view == NULL) {
-        scene->first_view = view;
-        scene->oldest_ticket = view->ticket;
-    } else {
-        scene->last_view->next = view;
-    }
-    scene->last_view = view;
     return view;
 }
 
@@ -341,20 +352,34 @@ static void charge_motion(struct obb_scene *scene, const struct obb_state *state
         obb_index_charge(state->motion_index, &scene->layer_bytes);
 }
 
+void obb_view_rest(const struct obb_view *view, bool rests)
+{
+    if (view != NULL)
+        view->opened->rests = rests;
+}
+
+void obb_scene_renew_views(struct obb_scene *scene)
+{
+    const uint64_t last = scene->ticket;
+    struct obb_view *next;
+    if (!obb_scene_has_retired(scene))
+        return;
+    for (struct obb_view *view = scene->first_view; view != NULL && view->ticket <= last;
+         view = next) {
+        next = view->next;
+        if (!view->rests)
+            continue;
+        unlink_view(view);
+        link_last(view);
+    }
+}
+
 struct obb_scene *obb_view_close(struct obb_view *view)
 {
     if (view == NULL)
         return NULL;
     struct obb_scene *scene = view->scene;
-    if (view->previous == NULL)
-        scene->first_view = view->next;
-    else
-        view->previous->next = view->next;
-    if (view->next == NULL)
-        scene->last_view = view->previous;
-    else
-        view->next->previous = view->previous;
-    scene->oldest_ticket = scene->first_view == NULL ? 0 : scene->first_view->ticket;
+    unlink_view(view);
     view->state->keeps -= view->keeps_later;
     if (view->later != NULL) {
         charge_motion(scene, view->later);

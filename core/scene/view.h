@@ -103,6 +103,17 @@ const obb_settings *obb_view_settings(const struct obb_view *view);
 double obb_view_until(const struct obb_view *view);
 uint64_t obb_view_next_id(const struct obb_view *view);
 
+/* Says whether the view rests: nobody reads by it until it is woken, nor keeps anything that was
+ * read by it but boxes and frames of states that it holds. NULL is fine. A view is opened awake. The
+ * writer's. O(1). */
+void obb_view_rest(const struct obb_view *view, bool rests);
+
+/* Lets go what was removed while views rest and is kept for these alone, as if each of them had
+ * been opened now. What an edit makes that is then refused, discarded or rehearsed is removed, too:
+ * without a call before each edit, that would add up beside a view that rests. The writer's.
+ * O(open views), and O(1) where nothing is kept. */
+void obb_scene_renew_views(struct obb_scene *scene);
+
 /* Closes the view; the writer's. NULL is fine. If the scene was removed from its store and this was
  * its last view, returns the scene, which the caller destroys; otherwise NULL. */
 struct obb_scene *obb_view_close(struct obb_view *view);

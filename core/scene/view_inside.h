@@ -28,7 +28,8 @@ struct obb_view_overlay {
     size_t hidden_frame_count;
 };
 
-/* Immutable while it is open, except `previous` and `next`, which are the writer's. */
+/* Immutable while it is open, except `rests`, `ticket`, `previous` and `next`, which are the
+ * writer's. */
 struct obb_view {
     obb_view_info info;
     uint64_t revision;         /* of the state: versions with born <= revision < died */
@@ -42,7 +43,8 @@ struct obb_view {
     struct obb_state *later; /* the state after it, pinned, too; set wherever alpha is not 0 */
     bool keeps_later;        /* all states after it stay (obb_view_keep_later) */
     struct obb_view *opened; /* itself, or the view that pins its states for it */
-    uint64_t ticket;         /* views are numbered in the order they were opened */
+    bool rests;              /* nobody reads by it now (obb_view_rest) */
+    uint64_t ticket;         /* views are numbered in the order they were opened or renewed */
     struct obb_view *previous, *next;
     uint64_t
         next_id; /* of the scene when the view was opened; with the tail if the view is of it */

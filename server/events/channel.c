@@ -533,6 +533,7 @@ static void next_step(struct srv_channel *c)
         }
         if (srv_pool_submit(c->channels->pool, &c->job) == SRV_SUBMITTED) {
             c->busy = true;
+            obb_view_rest(c->state.view, false);
             return;
         }
         const srv_step_kind kind = step->kind;
@@ -546,6 +547,7 @@ static void next_step(struct srv_channel *c)
         if (kind == SRV_STEP_REMOVED)
             say_removed(c);
     }
+    obb_view_rest(c->state.view, true);
     set_timer(c);
     if (!wanted(c, WIRE_TOPIC_COLLISIONS))
         drop_contacts(c);

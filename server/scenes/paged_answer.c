@@ -59,6 +59,7 @@ static void close_owner(struct srv_paged_answer *a)
 /* Gives the stream what was written, or waits for memory if nothing could be. */
 static void hand_over(struct srv_paged_answer *a)
 {
+    obb_view_rest(a->view, true);
     if (a->starved && a->piece.length == 0 && !a->piece.failed && !a->last) {
         wire_buf_fini(&a->piece);
         a->stream.working = true; /* so that its wait has an end */
@@ -158,6 +159,7 @@ static void begin_piece(struct srv_paged_answer *a)
         return;
     }
     srv_stream_take_back(&a->stream, &a->piece);
+    obb_view_rest(a->view, false);
     a->starved = false;
     if (a->cheap)
         write_now(a, PIECE);
@@ -170,8 +172,9 @@ static void begin_piece(struct srv_paged_answer *a)
 static void on_drained(struct srv_stream *stream)
 {
     struct srv_paged_answer *a = answer_of(stream);
-    if (a->next != NULL && !a->next(a))
-        a->asleep = true;
+    a->asleep = a->next != NULL && !a->next(a);
+    if (a->asleep)
+        obb_view_rest(a->view, true); /* it may be another one now */
     else
         begin_piece(a);
 }

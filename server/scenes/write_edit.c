@@ -406,6 +406,7 @@ void srv_write_edit(struct srv_write *w)
             return;
         }
     }
+    obb_scene_renew_views(w->scene);
     const size_t room = obb_store_box_room(w->writer->store);
     const size_t promised = w->writer->locks->promised_boxes;
     const size_t free_room = room > promised ? room - promised : 0;

@@ -327,6 +327,57 @@ END_TEST
 
 /* Each stream that began waits with little while there is no memory for its next piece, so many
  * begin; those that find no memory even for that are refused. */
+static int begin_get(const char *path)
+{
+    const int fd = daemon_dial(&daemon);
+    ck_assert_int_ge(fd, 0);
+    dial_send(fd, test_text("GET %s HTTP/1.0\r\nHost: localhost\r\n\r\n", path));
+    ck_assert_int_eq(peek_status(fd), 200);
+    return fd;
+}
+
+/* Puts 1,000 boxes that were never there before, as a dry run or beside a pose that is refused. */
+static void send_nothing(int i)
+{
+    enum { BOXES = 1000 };
+    char *body = malloc(BOXES * 80 + 100);
+    ck_assert_ptr_nonnull(body);
+    int length =
+        sprintf(body, "{%s,\"put\":{",
+                i % 2 == 0 ? "\"dry_run\":true" : "\"pose\":{\"none\":{\"center\":[0,0,0]}}");
+    for (int k = 0; k < BOXES; k++)
+        length +=
+            sprintf(body + length, "%s\"n%d-%d\":{\"center\":[%d,99,0],\"half_extents\":[1,1,1]}",
+                    k > 0 ? "," : "", i, k, k);
+    (void)sprintf(body + length, "}}");
+    expect(client, "POST", "/v1/scenes/heap/commit", body, i % 2 == 0 ? 200 : 404, NULL);
+    free(body);
+}
+
+/* Whoever follows a quiet scene, or does not read what he asked for, holds its state for long. */
+START_TEST(what_comes_to_nothing_does_not_add_up_beside_who_waits)
+{
+    enum { FEW = 10, MANY = 60 };
+    put_heap(3000, 0);
+    const long scene = metric("obbd_scene_bytes");
+    const int waiting[] = {begin_get("/v1/scenes/heap/events?topics=boxes"),
+                           begin_get("/v1/scenes/heap/log?follow=true"), begin_stream()};
+    ck_assert_int_eq(peek_status(waiting[2]), 200);
+    wait_until("obbd_queue", 0);
+    for (int i = 0; i < FEW; i++)
+        send_nothing(i);
+    const long few = metric("obbd_scene_bytes");
+    for (int i = FEW; i < MANY; i++)
+        send_nothing(i);
+    const long many = metric("obbd_scene_bytes");
+    printf("%ld bytes, %ld after %d edits that came to nothing, %ld after %d\n", scene, few,
+           (int)FEW, many, (int)MANY);
+    ck_assert_int_lt(many, 2 * few);
+    for (size_t i = 0; i < sizeof waiting / sizeof waiting[0]; i++)
+        close(waiting[i]);
+}
+END_TEST
+
 START_TEST(streams_share_the_memory_set_aside_for_answers)
 {
     enum { LIMIT = 12 << 20, MOST = 300 };
@@ -387,6 +438,7 @@ int main(void)
     tcase_add_test(tc, nobody_works_for_who_has_gone);
     tcase_add_test(tc, a_stream_that_is_not_read_is_cut);
     tcase_add_test(tc, a_slow_reader_holds_a_removed_scene_no_longer_than_a_request_may_take);
+    tcase_add_test(tc, what_comes_to_nothing_does_not_add_up_beside_who_waits);
     tcase_add_test(tc, streams_share_the_memory_set_aside_for_answers);
     suite_add_tcase(suite, tc);
     return test_main(suite);

@@ -341,6 +341,57 @@ START_TEST(an_edit_that_is_refused_for_room_takes_none_beside_a_view)
 }
 END_TEST
 
+/* Discards the same edit so many times. Returns the bytes of the scene after the last one. */
+static size_t discard_often(struct obb_scene *scene, int times)
+{
+    for (int i = 0; i < times; i++) {
+        struct obb_arena arena;
+        obb_arena_init(&arena);
+        const obb_edit edit = tick_edit(20, "+c:3 +d:4 -a", &arena);
+        struct obb_prepared *prepared = NULL;
+        obb_fault fault;
+        obb_scene_renew_views(scene);
+        ck_assert_int_eq(obb_edit_prepare(scene, &edit, 0, SIZE_MAX, &arena, &prepared, &fault),
+                         OBB_OK);
+        obb_edit_discard(prepared);
+        obb_arena_fini(&arena);
+        ck_assert_msg(obb_scene_validate(scene), "edit %d", i);
+    }
+    return obb_scene_bytes(scene);
+}
+
+/* A follower of a quiet scene keeps a view open for hours. */
+START_TEST(edits_that_come_to_nothing_do_not_add_up_beside_a_view_that_rests)
+{
+    struct obb_scene *scene = tick_scene(1e9, 64);
+    tick(scene, 10, "+a:1 +b:2");
+    struct obb_view *views[3] = {NULL};
+    for (size_t i = 0; i < COUNT(views); i++)
+        ck_assert_int_eq(obb_view_open(scene, NULL, &views[i], NULL, NULL), OBB_OK);
+    obb_view_rest(views[0], true);
+    obb_view_rest(views[2], true);
+    const size_t before = obb_scene_bytes(scene), beside_one = discard_often(scene, 10);
+    ck_assert_uint_gt(discard_often(scene, 10), beside_one); /* views[1] is awake */
+    obb_view_rest(views[1], true);
+    const size_t few = discard_often(scene, 3);
+    ck_assert_uint_lt(few, beside_one);
+    ck_assert_uint_le(discard_often(scene, 100), few);
+    for (size_t i = 0; i < COUNT(views); i++) {
+        obb_view_rest(views[i], false);
+        ck_assert_ptr_nonnull(obb_view_find(views[i], obb_str_of("a")));
+        ck_assert_ptr_null(obb_view_find(views[i], obb_str_of("c")));
+    }
+    tick(scene, 20, "-a +c:3");
+    ck_assert_ptr_nonnull(obb_view_find(views[0], obb_str_of("a")));
+    for (size_t i = 0; i < COUNT(views); i++)
+        obb_view_close(views[i]);
+    ck_assert(obb_scene_validate(scene));
+    printf("%zu bytes at first, %zu beside views at rest, %zu beside one that is awake\n", before,
+           few, beside_one);
+    obb_scene_destroy(scene);
+}
+END_TEST
+
 START_TEST(a_store_knows_the_bytes_of_all_its_scenes)
 {
     const obb_settings space = {.dimensions = 3, .history_span = 1e9, .history_commits = 64};
@@ -413,6 +464,7 @@ int main(void)
     tcase_add_test(tc, no_more_bytes_are_forgotten_than_was_said);
     tcase_add_test(tc, an_edit_without_room_is_refused_unless_the_scene_becomes_smaller);
     tcase_add_test(tc, an_edit_that_is_refused_for_room_takes_none_beside_a_view);
+    tcase_add_test(tc, edits_that_come_to_nothing_do_not_add_up_beside_a_view_that_rests);
     tcase_add_test(tc, a_store_knows_the_bytes_of_all_its_scenes);
     tcase_add_test(tc, a_removed_scene_counts_until_its_last_view_is_closed);
     suite_add_tcase(suite, tc);
