@@ -113,11 +113,25 @@ struct obb_scene *obb_scene_detach(struct obb_scene *scene)
     return scene->first_view == NULL ? scene : NULL;
 }
 
+void obb_totals_unref(struct obb_totals *totals)
+{
+    if (atomic_fetch_sub_explicit(&totals->references, 1, memory_order_acq_rel) == 1)
+        obb_free(totals);
+}
+
+void obb_scene_count_in(struct obb_scene *scene, struct obb_totals *totals)
+{
+    (void)atomic_fetch_add_explicit(&totals->references, 1, memory_order_relaxed);
+    scene->counted_in = totals;
+}
+
 void obb_scene_uncount(struct obb_scene *scene)
 {
-    if (scene->counted_in != NULL)
-        (void)atomic_fetch_sub_explicit(&scene->counted_in->bytes, scene->settled_bytes,
-                                        memory_order_relaxed);
+    if (scene->counted_in == NULL)
+        return;
+    (void)atomic_fetch_sub_explicit(&scene->counted_in->bytes, scene->settled_bytes,
+                                    memory_order_relaxed);
+    obb_totals_unref(scene->counted_in);
     scene->counted_in = NULL;
 }
 

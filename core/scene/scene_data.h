@@ -39,8 +39,11 @@ struct obb_totals {
     /* A worker that has a scene locked may close views of it (rehearsal.h), or take a commit
      * back. */
     atomic_size_t boxes, bytes;
-    size_t most_cached; /* pairs are cached while the scenes hold less (obb_store_cache) */
+    size_t most_cached;       /* pairs are cached while the scenes hold less (obb_store_cache) */
+    atomic_size_t references; /* of the store, and of each removed scene that counts */
 };
+
+void obb_totals_unref(struct obb_totals *totals);
 
 struct obb_scene {
     obb_settings settings;
@@ -80,7 +83,7 @@ struct obb_scene {
     struct obb_totals *totals;     /* of the store that holds the scene, or NULL */
     size_t settled_bytes;          /* the scene's share of totals->bytes */
     bool detached;                 /* removed from its store: destroyed after its last view */
-    struct obb_totals *counted_in; /* of a detached scene: where settled_bytes still count */
+    struct obb_totals *counted_in; /* of a detached scene: where settled_bytes still count, owned */
     void *context;                 /* of the store's owner */
     size_t name_length;
     char name[];
@@ -122,7 +125,8 @@ static inline uint64_t obb_scene_published_next_id(const struct obb_scene *scene
  * and obb_view_close returns the scene with its last view. */
 struct obb_scene *obb_scene_detach(struct obb_scene *scene);
 
-/* Takes the bytes of a detached scene that no view holds any longer from those of its store. */
+/* Lets the bytes of a detached scene count in `totals`, until no view holds it any longer. */
+void obb_scene_count_in(struct obb_scene *scene, struct obb_totals *totals);
 void obb_scene_uncount(struct obb_scene *scene);
 
 #endif

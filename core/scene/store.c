@@ -13,10 +13,10 @@ struct obb_store {
     size_t count, capacity;
     size_t scene_limit, box_limit;
     const struct obb_kernels *kernels;
-    struct obb_totals totals; /* each change of a scene updates them */
+    struct obb_totals *totals; /* each change of a scene updates them */
 };
 
-void obb_store_cache(struct obb_store *store, size_t bytes) { store->totals.most_cached = bytes; }
+void obb_store_cache(struct obb_store *store, size_t bytes) { store->totals->most_cached = bytes; }
 
 const struct obb_kernels *obb_store_kernels(const struct obb_store *store)
 {
@@ -27,12 +27,16 @@ obb_status obb_store_create(size_t scene_limit, size_t box_limit, const struct o
                             struct obb_store **out)
 {
     struct obb_store *store = obb_malloc(1, sizeof *store);
-    if (store == NULL)
+    struct obb_totals *totals = obb_calloc(1, sizeof *totals);
+    if (store == NULL || totals == NULL) {
+        obb_free(store);
+        obb_free(totals);
         return OBB_NO_MEMORY;
-    *store = (struct obb_store){.scene_limit = scene_limit,
-                                .box_limit = box_limit,
-                                .kernels = kernels,
-                                .totals.most_cached = SIZE_MAX};
+    }
+    totals->most_cached = SIZE_MAX;
+    atomic_init(&totals->references, 1);
+    *store = (struct obb_store){
+        .scene_limit = scene_limit, .box_limit = box_limit, .kernels = kernels, .totals = totals};
     *out = store;
     return OBB_OK;
 }
@@ -44,6 +48,7 @@ void obb_store_destroy(struct obb_store *store)
     for (size_t i = 0; i < store->count; i++)
         obb_scene_destroy(obb_scene_detach(store->scenes[i]));
     obb_free((void *)store->scenes);
+    obb_totals_unref(store->totals);
     obb_free(store);
 }
 
@@ -105,8 +110,8 @@ obb_status obb_store_adopt(struct obb_store *store, struct obb_scene *scene, uin
     if (st != OBB_OK)
         return st;
     scene->epoch = epoch;
-    scene->totals = &store->totals;
-    (void)atomic_fetch_add_explicit(&store->totals.boxes,
+    scene->totals = store->totals;
+    (void)atomic_fetch_add_explicit(&store->totals->boxes,
                                     obb_scene_boxes(scene) + obb_scene_frames(scene),
                                     memory_order_relaxed);
     obb_scene_settle(scene);
@@ -144,10 +149,10 @@ obb_status obb_store_remove(struct obb_store *store, obb_str name, struct obb_sc
     store->count--;
     memmove((void *)(store->scenes + rank), (void *)(store->scenes + rank + 1),
             (store->count - rank) * sizeof(struct obb_scene *));
-    (void)atomic_fetch_sub_explicit(&store->totals.boxes,
+    (void)atomic_fetch_sub_explicit(&store->totals->boxes,
                                     obb_scene_boxes(scene) + obb_scene_frames(scene),
                                     memory_order_relaxed);
-    scene->counted_in = &store->totals;
+    obb_scene_count_in(scene, store->totals);
     *out_dead = obb_scene_detach(scene);
     if (*out_dead != NULL)
         obb_scene_uncount(scene);
@@ -171,12 +176,12 @@ struct obb_scene *obb_store_at(const struct obb_store *store, size_t i)
 
 size_t obb_store_boxes(const struct obb_store *store)
 {
-    return atomic_load_explicit(&store->totals.boxes, memory_order_relaxed);
+    return atomic_load_explicit(&store->totals->boxes, memory_order_relaxed);
 }
 
 size_t obb_store_bytes(const struct obb_store *store)
 {
-    return atomic_load_explicit(&store->totals.bytes, memory_order_relaxed);
+    return atomic_load_explicit(&store->totals->bytes, memory_order_relaxed);
 }
 
 size_t obb_store_box_room(const struct obb_store *store)

@@ -40,8 +40,7 @@ obb_status obb_store_adopt(struct obb_store *store, struct obb_scene *scene, uin
 
 /* Removes the scene from the store at once. *out_dead is the scene, which the caller destroys, on
  * any thread: a large scene takes long. If views are open, *out_dead is NULL and obb_view_close
- * returns the scene with its last view, which must be closed before the store is destroyed.
- * OBB_NO_SCENE. */
+ * returns the scene with its last view. OBB_NO_SCENE. */
 obb_status obb_store_remove(struct obb_store *store, obb_str name, struct obb_scene **out_dead);
 
 /* Returns the first scene after the name `after` in byte order (length 0: the first scene), or

@@ -104,8 +104,8 @@ double obb_view_until(const struct obb_view *view);
 uint64_t obb_view_next_id(const struct obb_view *view);
 
 /* Says whether the view rests: nobody reads by it until it is woken, nor keeps anything that was
- * read by it but boxes and frames of states that it holds. NULL is fine. A view is opened awake. The
- * writer's. O(1). */
+ * read by it but boxes and frames of states that it holds. NULL is fine. Views are awake when they
+ * are opened. The writer's. O(1). */
 void obb_view_rest(const struct obb_view *view, bool rests);
 
 /* Lets go what was removed while views rest and is kept for these alone, as if each of them had
