@@ -17,10 +17,10 @@ struct srv_paged_answer {
     struct srv_stream stream;
     struct wire_buf piece; /* what `write` appends to */
     size_t enough;         /* bytes after which the piece is long enough */
-    bool last, asleep;
-    bool over;    /* `closed` was called */
-    bool starved; /* there was no memory to go on writing */
+    bool last, starved;    /* whoever writes: that was all; there was no memory to go on writing */
     struct srv_starving starving;
+    /* The loop's, in no word with what a worker writes. */
+    bool asleep, over; /* over: `closed` was called */
     double
         until; /* srv_clock: afterwards the view is held only while its history keeps the state */
 

@@ -1011,6 +1011,8 @@ static long put_many(unsigned n)
     http_send(client, "POST", S "/commit", NULL, body, &answer);
     const long status = answer.status;
     ck_assert_msg(status == 200 || status == 507 || status == 503, "%ld %s", status, answer.body);
+    if (status == 503)
+        printf("%s\n", answer.body);
     http_answer_fini(&answer);
     return status;
 }
