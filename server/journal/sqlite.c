@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -317,6 +318,22 @@ static bool means_full(int system)
     return system == ENOSPC || system == EDQUOT || system == EFBIG;
 }
 
+/* Returns whether a file is as long as the process may make one. SQLite does not always keep the
+ * error of the write that failed. */
+static bool has_full_length(const struct sqlite *s)
+{
+    enum { NEAR = 65536 }; /* the last pages may have found no room as a whole */
+    const char *const paths[] = {s->path, s->wal_path};
+    struct rlimit limit;
+    struct stat file;
+    if (getrlimit(RLIMIT_FSIZE, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY)
+        return false;
+    for (size_t i = 0; i < 2; i++)
+        if (stat(paths[i], &file) == 0 && (rlim_t)file.st_size + NEAR >= limit.rlim_cur)
+            return true;
+    return false;
+}
+
 /* Keeps why it failed. `system`: the error of the system, or 0. */
 static void keep_cause(struct sqlite *s, const char *what, int system)
 {
@@ -351,7 +368,8 @@ static srv_journal_status failed(struct sqlite *s, int result)
 {
     const int system = sqlite3_system_errno(s->db);
     const bool full =
-        result == SQLITE_FULL || ((result & 0xff) == SQLITE_IOERR && means_full(system));
+        result == SQLITE_FULL || ((result & 0xff) == SQLITE_IOERR &&
+                                  (means_full(system) || (system == 0 && has_full_length(s))));
     keep_cause(s, sqlite3_errstr(result), system);
     tell_failure(s);
     undo(s);
