@@ -429,7 +429,7 @@ static bool cannot_shrink(const struct obb_prepared *p)
 
 /* Finds out whether the scene has room for the edit. An edit that removes boxes may go on without,
  * if the scene may become smaller: it is known later whether it does. What an edit makes before it
- * is refused stays until all views that are open now are closed. */
+ * is refused stays until all views that are open now are closed or rest. */
 static obb_status check_room(struct obb_prepared *p, obb_fault *fault)
 {
     const obb_edit *edit = p->apply.edit;
