@@ -254,6 +254,17 @@ START_TEST(no_more_bytes_are_forgotten_than_was_said)
 }
 END_TEST
 
+/* Makes an edit that the scene has no room for, in the arena, which it begins. */
+static obb_edit edit_without_room(struct obb_scene *scene, const char *line, bool replaces,
+                                  struct obb_arena *arena)
+{
+    obb_arena_init(arena);
+    obb_edit edit = tick_edit(20, line, arena);
+    edit.replace_all = replaces;
+    obb_scene_set_room(scene, 100);
+    return edit;
+}
+
 START_TEST(an_edit_without_room_is_refused_unless_the_scene_becomes_smaller)
 {
     static const struct {
@@ -277,10 +288,7 @@ START_TEST(an_edit_without_room_is_refused_unless_the_scene_becomes_smaller)
         struct obb_scene *scene = tick_scene(1e9, 64);
         tick(scene, 10, "+a:1 +b:2");
         struct obb_arena arena;
-        obb_arena_init(&arena);
-        obb_edit edit = tick_edit(20, rows[i].line, &arena);
-        edit.replace_all = rows[i].replaces;
-        obb_scene_set_room(scene, 100);
+        const obb_edit edit = edit_without_room(scene, rows[i].line, rows[i].replaces, &arena);
         obb_fault fault;
         obb_committed done;
         const size_t bytes = obb_scene_bytes(scene);
@@ -322,10 +330,7 @@ START_TEST(an_edit_that_is_refused_for_room_takes_none_beside_a_view)
         const size_t bytes = obb_scene_bytes(scene);
         for (int again = 0; again < 3; again++) {
             struct obb_arena arena;
-            obb_arena_init(&arena);
-            obb_edit edit = tick_edit(20, rows[i].line, &arena);
-            edit.replace_all = rows[i].replaces;
-            obb_scene_set_room(scene, 100);
+            const obb_edit edit = edit_without_room(scene, rows[i].line, rows[i].replaces, &arena);
             obb_fault fault;
             obb_committed done;
             ck_assert_int_eq(commit(scene, &edit, SIZE_MAX, &arena, &done, &fault),
